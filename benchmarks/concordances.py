@@ -34,10 +34,9 @@ from real_data import DUMPS, INCIPITS
 from roslin import Collection
 from roslin.collection.folding import fold
 from roslin.concordances.certainty import LEVELS
-from roslin.concordances.concordance import Concordances, SourceRecord
-from roslin.concordances.names import surname
-from roslin.concordances.pairs import FoundPairs, find_pairs
-from roslin.concordances.tables import kinds_table
+from roslin.concordances.concordance import Concordances, SourceRecord, kinds_table, surname
+from roslin.concordances.join import find_pairs
+from roslin.concordances.pairs import FoundPairs
 from roslin.display.table import Table
 from roslin.search.work import Work
 from roslin.truth import read_truth

@@ -4,7 +4,7 @@
 
 All pairs of a collection that chance does not explain (E of at most 1), in different records that both name a composer:
 does the catalogue name the same one? Composers are divided into two halves by their names. Pairs within the first half
-fit the three numbers of `concordances.probability`, pairs within the second are reported: of the pairs whose
+fit the three numbers of `concordances.certainty`, pairs within the second are reported: of the pairs whose
 probability lies between two bounds, the mean that is promised and the share that names the same composer.
 
 Two unrelated melodies may be by the same composer: the share of such pairs among random ones is taken off both. A true
@@ -29,9 +29,10 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from roslin import Collection
-from roslin.concordances.names import is_nobody, surname
-from roslin.concordances.pairs import FoundPairs, find_pairs
-from roslin.concordances.probability import FITTED, Fitted, probability
+from roslin.concordances.certainty import FITTED, Fitted, probability
+from roslin.concordances.concordance import is_nobody, surname
+from roslin.concordances.join import find_pairs
+from roslin.concordances.pairs import FoundPairs
 from roslin.display.table import Table
 from roslin.notation.record import record_of
 from roslin.search.work import Work

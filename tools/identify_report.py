@@ -23,9 +23,8 @@ import numpy as np
 
 from real_data import DATA
 from roslin import Collection, Melody
-from roslin.concordances.attribution import COMMON, Identification
-from roslin.concordances.identify import melodies_of
-from roslin.concordances.names import folded_name, is_nobody, surname
+from roslin.concordances.concordance import folded_name, is_nobody, surname
+from roslin.concordances.identify import COMMON, Identification, melodies_of
 from roslin.notation.record import record_of
 from roslin.represent.line import melodic_line
 from roslin.run.meaning import MEANINGS

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.matchers.roslin.made import LABELLED, made_melodies, tables
 
-from roslin.concordances.blocking import Buckets, candidates_by, map_rows, rare_buckets, write_letters
+from roslin.concordances.blocking import Buckets, candidates_by, rare_buckets, read_letters, rows_of, write_letters
 from roslin.matchers.roslin.notes import one
 from roslin.matchers.roslin.rounding import UNKNOWN, Planner
 from roslin.matchers.roslin.scoring import scorer
@@ -91,7 +91,7 @@ def test_candidates_are_bounded_as_everybody_is(tmp_path: Path) -> None:
     melodies, worth = made_melodies(random, random.integers(1, 24, size=200).tolist()), tables(LABELLED)
     table, query = table_of(melodies, worth), one(melodies, 3)
     write_letters(table, tmp_path)
-    rows, plan = map_rows(tmp_path), Planner(worth).plan(query, 20, combined=True)
+    rows, plan = rows_of(read_letters(tmp_path) or {}), Planner(worth).plan(query, 20, combined=True)
     everybody = np.empty((len(table.starts) - 1, MELODIES), np.int32)
     kernels.bound_blocks(plan, table.blocks, np.arange(len(everybody)), everybody)
     found = np.empty(len(table), np.int32)

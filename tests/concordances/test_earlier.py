@@ -10,9 +10,17 @@ import pytest
 
 from roslin import Collection, Melody
 from roslin.concordances.certainty import Certainty
-from roslin.concordances.concordance import Concordances, earlier_pairs, kept_state
-from roslin.concordances.find import REACH, find_concordances, kept_concordances
-from roslin.concordances.pairs import FoundPairs, find_pairs
+from roslin.concordances.concordance import (
+    REACH,
+    Concordances,
+    _pairs_file,
+    earlier_pairs,
+    find_concordances,
+    kept_concordances,
+    kept_state,
+)
+from roslin.concordances.join import find_pairs
+from roslin.concordances.pairs import FoundPairs
 from roslin.errors import ArgumentError, CollectionError
 from roslin.notation import load
 from roslin.search.work import Work
@@ -127,7 +135,7 @@ def test_the_folder_itself_can_be_gone_on_with(tunes: list[Melody], tmp_path: Pa
         with Collection.build(tunes[:90], tmp_path / "tunes.roslin") as built:
             found = find_concordances(built, Certainty(LEVEL), work, folder, earlier=earlier_pairs(folder))
             assert measured(Concordances.read(folder, built).pairs, built) == measured(found.pairs, built)
-    assert len(list(folder.iterdir())) == 3
+    assert len(list(folder.iterdir())) == 2
 
 
 def test_whoever_stops_a_full_comparison_may_go_on_since(tunes: list[Melody], before: Path, tmp_path: Path) -> None:
@@ -182,24 +190,60 @@ def test_pairs_without_those_of_copies_are_found_again(before: Path, tmp_path: P
         assert kept_concordances(now, Certainty(LEVEL), folder, exact=True) is None
 
 
-@pytest.mark.parametrize("change", [{"roslin": "0.0"}, {"all": False}, {"digests": ""}])
+@pytest.mark.parametrize("change", [{"roslin": "0.0"}, {"all": False}])
 def test_what_cannot_be_a_beginning(before: Path, tmp_path: Path, change: dict[str, object]) -> None:
     folder = copied(before, tmp_path, change)
     with pytest.raises(ArgumentError, match="--since needs concordances of a whole collection, found by this version"):
         earlier_pairs(folder)
 
 
+def test_without_digests_there_is_no_beginning(before: Path, tmp_path: Path) -> None:
+    with Collection(before.with_name("tunes.roslin")) as then:
+        Concordances.read(before, then).write(tmp_path / "found")
+    with pytest.raises(ArgumentError, match="--since needs concordances of a whole collection, found by this version"):
+        earlier_pairs(tmp_path / "found")
+
+
+def test_a_folder_of_the_form_before(before: Path, tmp_path: Path) -> None:
+    """Pairs were in an .npz file, digests in another."""
+    known = json.loads((before / "about.json").read_text())
+    arrays = _pairs_file(before / known["pairs"]).read()
+    assert arrays is not None
+    names = {"pairs": "pairs-12345678.npz", "digests": "digests-12345678.bin"}
+    tmp_path.joinpath("about.json").write_text(json.dumps(known | names | {"form": 2}))
+    arrays.pop("digests").tofile(tmp_path / names["digests"])
+    with (tmp_path / names["pairs"]).open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+    now, then = earlier_pairs(before), earlier_pairs(tmp_path)
+    for name in ("digests", "first", "second", "distances", "certainty", "is_exact"):
+        assert np.array_equal(getattr(then, name), getattr(now, name))
+    with Collection(before.with_name("tunes.roslin")) as built:
+        expected, read = (Concordances.read(folder, built) for folder in (before, tmp_path))
+        assert measured(read.pairs, built) == measured(expected.pairs, built)
+        assert kept_concordances(built, Certainty(LEVEL), tmp_path, exact=True) is not None
+        read.write(tmp_path)
+    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".bin"}
+    assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / "about.json").write_text(json.dumps(known | names | {"form": 2}))
+    with pytest.raises(CollectionError, match="no concordances that can be read"):
+        earlier_pairs(tmp_path)
+
+
 def test_damage(before: Path, tmp_path: Path) -> None:
     with pytest.raises(CollectionError, match="no concordances that can be read"):
         earlier_pairs(tmp_path)
-    folder = copied(before, tmp_path / "a", {"digests": "nothing.bin"})
+    folder = copied(before, tmp_path / "a", {"pairs": "nothing.bin"})
     with pytest.raises(CollectionError, match="no concordances that can be read"):
         earlier_pairs(folder)
     folder = copied(before, tmp_path / "b", {"melodies": 3})
     with pytest.raises(CollectionError, match=r"damaged: \d+ digests of 3 melodies"):
         earlier_pairs(folder)
     folder = copied(before, tmp_path / "c", {})
-    next(folder.glob("pairs-*.npz")).write_bytes(b"PK\x03\x04 nothing")
+    pairs = next(folder.glob("pairs-*.bin"))
+    for damage in (pairs.read_bytes()[:-1], pairs.read_bytes()[:-1] + b"?", b"PK\x03\x04 nothing"):
+        pairs.write_bytes(damage)
+        with pytest.raises(CollectionError, match=r"no concordances that can be read \(pairs-.* missing or damaged\)"):
+            earlier_pairs(folder)
     with pytest.raises(CollectionError, match="no concordances that can be read"):
         earlier_pairs(folder)
     (folder / "about.json").write_text("[]")

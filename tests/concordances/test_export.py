@@ -15,7 +15,7 @@ from tests.report.concording import concorded, related
 from roslin.collection import write
 from roslin.collection.store import Store
 from roslin.concordances.concordance import Concordances
-from roslin.concordances.export import EXPORTS, export, reviewed_truth
+from roslin.concordances.exchange import EXPORTS, export, reviewed_truth
 from roslin.concordances.pairs import FoundPairs
 from roslin.concordances.review import Review
 from roslin.errors import UnknownNameError

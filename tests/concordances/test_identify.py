@@ -11,10 +11,17 @@ import pytest
 
 from roslin import Collection, Melody, load
 from roslin.collection.filters import metadata
-from roslin.concordances.attribution import Attribution, Identification, SourceMatch, attributed
-from roslin.concordances.concordance import SourceRecord
-from roslin.concordances.identify import by_source, identify, melodies_of, source_named
-from roslin.concordances.names import folded_name, is_nobody
+from roslin.concordances.concordance import SourceRecord, folded_name, is_nobody
+from roslin.concordances.identify import (
+    Attribution,
+    Identification,
+    SourceMatch,
+    attributed,
+    by_source,
+    identify,
+    melodies_of,
+    source_named,
+)
 from roslin.errors import ArgumentError, FormatError, MelodyError, NotationError, TimeLimitError, UnknownRecordError
 from roslin.notation.query import read_source
 from roslin.notation.record import record_of

@@ -20,10 +20,8 @@ from tests.report.concording import related
 from roslin.collection import write
 from roslin.collection.store import Store
 from roslin.concordances.certainty import Certainty
-from roslin.concordances.concordance import Concordances
-from roslin.concordances.decisions import PairDecision
-from roslin.concordances.find import find_concordances
-from roslin.concordances.marc import (
+from roslin.concordances.concordance import Concordances, find_concordances
+from roslin.concordances.exchange import (
     CONCORDANT,
     RELATION,
     MarcPatches,
@@ -33,7 +31,7 @@ from roslin.concordances.marc import (
     write_patches,
 )
 from roslin.concordances.pairs import FoundPairs
-from roslin.concordances.review import Review
+from roslin.concordances.review import PairDecision, Review
 from roslin.errors import ArgumentError, FormatError, NotationError
 from roslin.melody import Melody
 from roslin.notation import load, records
@@ -311,7 +309,7 @@ def test_twenty_real_records_are_patched(tmp_path: Path, data_folder: Path) -> N
 
 
 def test_the_documented_way_to_apply_patches_works(tmp_path: Path, store: Store, review: Review) -> None:
-    page = Path(__file__).parents[2] / "docs" / "howto" / "concordances.md"
+    page = Path(__file__).parents[2] / "docs" / "howto" / "concordances-marc.md"
     (shown,) = re.findall(r"```python\n(from pathlib.*?)```", page.read_text("utf-8"), re.DOTALL)
     accept(review, (A, B))
     write_patches(patches_of(found_pairs(store), review), tmp_path / "patches")

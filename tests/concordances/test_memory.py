@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from roslin import load
-from roslin.concordances import blocking, copies
-from roslin.concordances.journal import Arrays
+from roslin.collection.arrays import Arrays
+from roslin.concordances import blocking, pairs
 from roslin.matchers.roslin import table as making
-from roslin.matchers.roslin.table import MelodyTable, build_table
+from roslin.matchers.roslin.table import MelodyTable, build_table, worth_of_any_length
 from roslin.represent.packed import Packed, pack
-from roslin.search.engines.roslin import table_file, trusted_table, worth_of_any_length
+from roslin.search.engines.roslin import table_file, trusted_table
 from roslin.starter import tunes_path
 
 WORTH = worth_of_any_length()
@@ -27,7 +27,7 @@ MOST_BYTES = 60  # more for each more melody
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(making, "_MELODIES_AT_ONCE", 500)
-    monkeypatch.setattr(copies, "_AT_ONCE", 500)
+    monkeypatch.setattr(pairs, "_AT_ONCE", 500)
     monkeypatch.setattr(blocking, "_MELODIES_AT_ONCE", 500)
     monkeypatch.setattr(blocking, "NOTES_AT_ONCE", 20_000)
 
@@ -76,7 +76,7 @@ def test_the_table(tmp_path: Path) -> None:
 
 def test_copies(tmp_path: Path) -> None:
     few, many = tables_in_files(tmp_path)
-    peaks = [peak(partial(copies.representatives, each)) for each in (few, many)]
+    peaks = [peak(partial(pairs.representatives, each)) for each in (few, many)]
     assert more_for_each(peaks, len(many)) < MOST_BYTES
 
 
@@ -88,7 +88,8 @@ def test_what_is_rare(tmp_path: Path) -> None:
         assert count > 4
 
         def parts(count: int = count) -> Iterator[Arrays]:
-            return (blocking.part_of_buckets(tmp_path, number, count) for number in range(count))
+            letters = blocking.read_letters(tmp_path) or {}
+            return (blocking.part_of_buckets(letters, number, count) for number in range(count))
 
         def make(table: MelodyTable = each, parts: Callable[[], Iterator[Arrays]] = parts) -> None:
             blocking.write_letters(table, tmp_path)

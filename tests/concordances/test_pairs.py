@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations, islice
@@ -14,14 +15,11 @@ import pytest
 
 from roslin import Collection, Melody, load
 from roslin.concordances import blocking, join
-from roslin.concordances.certainty import Certainty
-from roslin.concordances.copies import representatives
-from roslin.concordances.find import REACH, concordances_folder, find_concordances
-from roslin.concordances.journal import Journal
-from roslin.concordances.levels import NEVER, Chances
-from roslin.concordances.pairs import FoundPairs, find_pairs
-from roslin.concordances.prepared import ChancePiece, Join, PairPiece
-from roslin.concordances.probability import probability
+from roslin.concordances.certainty import NEVER, Certainty, Chances, probability
+from roslin.concordances.concordance import REACH, concordances_folder, find_concordances
+from roslin.concordances.join import ChancePiece, Join, PairPiece, find_pairs
+from roslin.concordances.pairs import FoundPairs, representatives
+from roslin.concordances.resume import Journal
 from roslin.errors import ArgumentError, CollectionError
 from roslin.matchers.roslin.notes import backwards
 from roslin.matchers.roslin.roslin import Roslin
@@ -127,8 +125,8 @@ def test_threads_and_interruptions_change_nothing(starter: Collection, exact: Fo
     with pytest.raises(StoppedError), Work(progress=stop) as work:
         find_pairs(starter, LEVEL, work, folder=tmp_path)
     journal = Journal(tmp_path, json.loads((tmp_path / "about.json").read_text()))
-    assert journal.unfinished("chance", 1) == []
-    assert journal.unfinished("pairs", 1) == [0]
+    assert journal.unfinished(join._CHANCE, 1) == []
+    assert journal.unfinished(join._PAIRS, 1) == [0]
     with Work(threads=2) as work:
         assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
     with Work() as work:  # everything is there already
@@ -148,13 +146,16 @@ def test_pieces_parts_and_threads_change_nothing(
             assert same(find_pairs(starter, LEVEL, work), exact)
 
 
-@pytest.mark.parametrize("name", ["copies", "table", "rows", "members", "buckets", "of_starts"])
-def test_a_damaged_file_of_what_is_prepared_is_made_again(starter: Collection, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("is_cut", [False, True])
+@pytest.mark.parametrize("name", ["melodies", "table", "letters", "needed", "buckets"])
+def test_a_damaged_file_of_what_is_prepared_is_made_again(
+    starter: Collection, tmp_path: Path, name: str, is_cut: bool
+) -> None:
     with Work() as work:
         expected = find_pairs(starter, LEVEL, work, folder=tmp_path, exact=False)
     path = tmp_path / f"{name}.bin"
-    path.write_bytes(b"\xff" * 8 + path.read_bytes()[8:] if name != "rows" else path.read_bytes()[:-1])
-    for piece in tmp_path.glob("pairs-*.npz"):
+    path.write_bytes(path.read_bytes()[:-1] if is_cut else path.read_bytes()[:-8] + b"\xff" * 8)
+    for piece in tmp_path.glob("pairs-*.bin"):
         piece.unlink()
     with Work() as work:
         assert same(find_pairs(starter, LEVEL, work, folder=tmp_path, exact=False), expected)
@@ -163,7 +164,7 @@ def test_a_damaged_file_of_what_is_prepared_is_made_again(starter: Collection, t
 def test_a_damaged_piece_is_made_again(starter: Collection, exact: FoundPairs, tmp_path: Path) -> None:
     with Work() as work:
         find_pairs(starter, LEVEL, work, folder=tmp_path)
-    for piece in tmp_path.glob("*.npz"):
+    for piece in tmp_path.glob("*-*.bin"):
         piece.write_bytes(piece.read_bytes()[:-40])
     with Work() as work:
         assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
@@ -176,12 +177,12 @@ def test_a_piece_of_something_else_is_refused(starter: Collection, tmp_path: Pat
     with pytest.raises(CollectionError, match="the collection has changed since its comparison began"):
         ChancePiece(changed)(0)
     (tmp_path / "table.bin").write_bytes(b"something else")
-    join = Join(str(starter.path), starter.about["token"], str(tmp_path), is_exact=True, is_all=True, asked="")
+    damaged = Join(str(starter.path), starter.about["token"], str(tmp_path), is_exact=True, is_all=True, asked="")
     with pytest.raises(CollectionError, match=r"damaged: table.bin is not what was written"):
-        PairPiece(join)(0)
+        PairPiece(damaged)(0)
     journal = Journal(tmp_path, json.loads((tmp_path / "about.json").read_text()))
-    with pytest.raises(ArgumentError, match=r"pairs-000001.npz must be there"):
-        journal.columns("pairs", 2, ["first"])
+    with pytest.raises(ArgumentError, match=r"pairs-000001.bin must be there"):
+        journal.columns(join._PAIRS, 2)
 
 
 def test_another_comparison_is_not_mixed_in(starter: Collection, tmp_path: Path) -> None:
@@ -189,6 +190,17 @@ def test_another_comparison_is_not_mixed_in(starter: Collection, tmp_path: Path)
         find_pairs(starter, LEVEL, work, folder=tmp_path)
     with Work() as work, pytest.raises(ArgumentError, match="holds the work of another comparison"):
         find_pairs(starter, 2 * LEVEL, work, folder=tmp_path)
+
+
+def test_the_unfinished_work_of_another_version_must_begin_again(starter: Collection, tmp_path: Path) -> None:
+    with Work() as work:
+        expected = find_pairs(starter, LEVEL, work, folder=tmp_path / "work")
+        about = tmp_path / "work" / "about.json"
+        about.write_text(json.dumps(json.loads(about.read_text()) | {"version": 3}))
+        with pytest.raises(ArgumentError, match=r"another version of Roslin began this comparison.*delete the folder"):
+            find_pairs(starter, LEVEL, work, folder=tmp_path / "work")
+        shutil.rmtree(tmp_path / "work")
+        assert same(find_pairs(starter, LEVEL, work, folder=tmp_path / "work"), expected)
 
 
 def test_only_new_melodies(starter: Collection, exact: FoundPairs) -> None:

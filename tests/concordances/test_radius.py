@@ -11,11 +11,9 @@ import pytest
 
 from roslin import Collection, Melody, matcher
 from roslin.concordances.certainty import Certainty
-from roslin.concordances.concordance import Concordances, earlier_pairs
-from roslin.concordances.copies import MOST_COPIES
-from roslin.concordances.find import find_concordances
-from roslin.concordances.pairs import FoundPairs
-from roslin.concordances.radius import find_within
+from roslin.concordances.concordance import Concordances, earlier_pairs, find_concordances
+from roslin.concordances.pairs import MOST_COPIES, FoundPairs
+from roslin.concordances.radius_join import find_within
 from roslin.errors import ArgumentError, TimeLimitError
 from roslin.notation import load
 from roslin.search import Request, within_radius
@@ -114,7 +112,7 @@ def test_it_goes_on_after_an_interruption(few: Collection, tmp_path: Path) -> No
 
     with pytest.raises(KeyboardInterrupt), Work(progress=stop) as work:
         find_within(few, "dp", 4.0, work, folder=tmp_path / "work")
-    assert len(list((tmp_path / "work").glob("near-*.npz"))) == 1
+    assert len(list((tmp_path / "work").glob("near-*.bin"))) == 1
     with Work() as work:
         found = find_within(few, "dp", 4.0, work, folder=tmp_path / "work")
     assert pairs_of(found) == pairs_of(whole)

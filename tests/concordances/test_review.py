@@ -19,8 +19,16 @@ from roslin.collection import write
 from roslin.collection.files import locked
 from roslin.collection.store import Store
 from roslin.concordances import review as review_module
-from roslin.concordances.decisions import VERDICTS, GroupState, PairDecision, notes_digest
-from roslin.concordances.review import Review, merge_into, merge_reviews, review_path
+from roslin.concordances.review import (
+    VERDICTS,
+    GroupState,
+    PairDecision,
+    Review,
+    merge_into,
+    merge_reviews,
+    notes_digest,
+    review_path,
+)
 from roslin.errors import ArgumentError, CollectionError
 from roslin.melody import Melody
 

@@ -15,7 +15,7 @@ import pytest
 
 from roslin import Collection
 from roslin.collection.opened import opened
-from roslin.concordances.pairs import find_pairs
+from roslin.concordances.join import find_pairs
 from roslin.distributed import Cluster, ClusterWork
 from roslin.distributed import work as work_module
 from roslin.errors import ArgumentError, ClusterError, CollectionError, MelodyError, MissingExtraError, TimeLimitError

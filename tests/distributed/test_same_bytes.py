@@ -13,7 +13,7 @@ import pytest
 from roslin import Collection, Melody, run_campaign
 from roslin.collection import write
 from roslin.concordances.certainty import Certainty
-from roslin.concordances.find import find_concordances
+from roslin.concordances.concordance import find_concordances
 from roslin.distributed import ClusterWork
 from roslin.distributed.shards import Shards, write_shards
 from roslin.notation import parts

@@ -14,8 +14,7 @@ from tests.report.concording import NASTY, concorded, related
 
 from roslin import Collection, load
 from roslin.concordances.concordance import Concordances
-from roslin.concordances.copies import unfold
-from roslin.concordances.pairs import FoundPairs
+from roslin.concordances.pairs import FoundPairs, unfold
 from roslin.concordances.review import Review
 from roslin.passwords import hashed, is_password
 from roslin.web.app import create_app

@@ -37,7 +37,7 @@ from roslin.types import Numbers, Progress
 if TYPE_CHECKING:
     from roslin.collection import write
     from roslin.collection.sources import Sources
-    from roslin.concordances.attribution import Identification
+    from roslin.concordances.identify import Identification
 
 
 _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"

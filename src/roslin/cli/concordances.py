@@ -92,8 +92,7 @@ def find_command(
     Example: roslin concordances find mine.roslin --level probably -o mine.concordances
     """
     from roslin.api import Collection
-    from roslin.concordances.concordance import earlier_pairs
-    from roslin.concordances.find import concordances_folder, find_concordances, kept_concordances
+    from roslin.concordances.concordance import concordances_folder, earlier_pairs, find_concordances, kept_concordances
 
     wanted, folder = _certainty(level, matcher, radius), output or concordances_folder(collection)
     working = partial(work_of, dask, threads, kept=folder)
@@ -151,7 +150,7 @@ def _tell_of_earlier(folder: Path, wanted: Certainty) -> None:
 
 
 def _show(found: Concordances, folder: Path, most: int, format: OutputFormat) -> None:
-    from roslin.concordances.tables import PEOPLE_READ, groups_table, kinds_table
+    from roslin.concordances.concordance import PEOPLE_READ, groups_table, kinds_table
     from roslin.display.text import counted
     from roslin.report.concordances import left_out_words
 
@@ -206,8 +205,7 @@ def report_command(
     Example: roslin concordances report mine.roslin -o concordances.html
     """
     from roslin.api import Collection
-    from roslin.concordances.concordance import Concordances
-    from roslin.concordances.find import concordances_folder
+    from roslin.concordances.concordance import Concordances, concordances_folder
     from roslin.report.concordances import source_link, write_report
 
     kept = folder or concordances_folder(collection)
@@ -280,7 +278,7 @@ def export_command(
 
     Example: roslin concordances export pairs mine.roslin -o pairs.csv
     """
-    from roslin.concordances.export import export
+    from roslin.concordances.exchange import export
 
     with _reviewed(collection, folder) as (found, review):
         left_out = export(what, found, review, output)
@@ -302,7 +300,7 @@ def marc_command(
 
     Example: roslin concordances marc mine.roslin --source export.xml.gz -o patches
     """
-    from roslin.concordances.marc import existing_links, patches_of, write_patches
+    from roslin.concordances.exchange import existing_links, patches_of, write_patches
     from roslin.display.text import counted
 
     existing = existing_links(source) if source else None
@@ -318,8 +316,7 @@ def marc_command(
 @contextmanager
 def _reviewed(collection: Path, folder: Path | None) -> Iterator[tuple[Concordances, Review]]:
     from roslin.api import Collection
-    from roslin.concordances.concordance import Concordances
-    from roslin.concordances.find import concordances_folder
+    from roslin.concordances.concordance import Concordances, concordances_folder
     from roslin.concordances.review import Review
 
     with Collection(collection) as opened:

@@ -18,7 +18,7 @@ from roslin.display.table import Table
 
 if TYPE_CHECKING:
     from roslin.api import Collection
-    from roslin.concordances.attribution import Identification
+    from roslin.concordances.identify import Identification
     from roslin.melody import Melody
     from roslin.notation import Options
 

@@ -1,22 +1,22 @@
-"""Which melodies of a collection are the same tune: all pairs, the groups they make, and what people say of them.
+"""Which melodies of a collection are the same tune: all pairs, the groups they make, and the decisions about them.
 
-copies       melodies that the measure cannot tell apart
-levels       what chance gives for every melody, and the score that a pair must reach
-probability  how probable it is that a pair is the same tune; `certainty` says it in words
-join         all pairs that reach a score, as by comparing every two; `blocking`: only those that share what is rare
-prepared     what a join needs, in a folder; `journal`: what is finished, so that it goes on after an interruption
-pairs        the whole of it, from a collection to its pairs; `radius`: by the distance of any matcher
-earlier      pairs that were found before: only what is new is compared
-groups       what belongs together, how stable that is, and where it hangs on one link
-concordance  groups with what the catalogue says of their sources; `tables`: as tables
-decisions    what somebody says about a pair; `review`: the file that keeps it, and merging several
-marc         accepted pairs as fields 787; `export`: tables, a graph and a truth for other programs
-identify     whose music a source is; `attribution`: the answer, in words and tables
+pairs        pairs as values: found, of duplicates, and from an earlier comparison
+certainty    the matches expected by chance, the probability that a pair is the same tune, and its words
+join         all pairs that are the same tune, as by comparing every two
+blocking     only the pairs of melodies that share something rare
+radius_join  all pairs that any matcher puts within a radius
+resume       the finished pieces of a long comparison, so that it can be interrupted
+groups       melodies that belong together, the stability of each group, and its weak links
+concordance  groups with what the catalogue says of their sources, in a folder and as tables
+review       decisions about pairs, the file that stores them, and merging several
+exchange     tables, a graph, a truth and MARC fields for other programs
+identify     the composer of a source, in words and tables
 """
 
 from __future__ import annotations
 
 from roslin.concordances.groups import TuneGroup, groups_of
-from roslin.concordances.pairs import FoundPairs, find_pairs
+from roslin.concordances.join import find_pairs
+from roslin.concordances.pairs import FoundPairs
 
 __all__ = ["FoundPairs", "TuneGroup", "find_pairs", "groups_of"]

@@ -12,19 +12,18 @@ parts by their first letters, and each part is a piece of work that needs little
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from roslin.concordances.journal import Arrays
-from roslin.concordances.mapped import map_array, new_array, write_array
+from roslin.collection.arrays import ArrayFile, Arrays
 from roslin.matchers.roslin.table import FIELDS, MelodyTable, Rows
 from roslin.matchers.roslin.values import NO_INTERVAL, Encoded
 from roslin.native import kernels
-from roslin.types import Bytes, Ints, Numbers, UBytes
+from roslin.types import Ints, Numbers, UBytes
 
 # From a melody's place to the places of those worth comparing with it.
 Candidates = Callable[[int], Numbers]
@@ -35,7 +34,6 @@ _MELODIES_AT_ONCE = 50_000
 _LARGER, _LARGE = 4, 2  # semitones: beyond these an interval is of the next size
 _CHANGE = 2  # steps of a note value that make it longer or shorter
 _MIDDLE = 128  # the letter of a repeated note
-_BUCKETS = {"starts": np.int64, "members": np.int32, "of_starts": np.int64, "buckets": np.int32}
 
 
 class Buckets(NamedTuple):
@@ -74,36 +72,50 @@ ALPHABETS = (Alphabet("semitones", _semitones, (3, 12)), Alphabet("sizes", _size
 def write_letters(table: MelodyTable, folder: Path) -> None:
     """Write the notes of all melodies one after the other, by place, and as letters of every alphabet."""
     offsets = _offsets(table)
-    write_array(folder / "offsets.bin", offsets)
-
-    def fill_rows(room: Bytes) -> None:
-        for start, some in _by_place(table):
-            fields = (some.pitches, some.values, some.kinds, some.labels, some.intervals)
-            sizes = np.diff(some.offsets)
+    notes = int(offsets[-1])
+    lengths = {"offsets": len(offsets), "rows": FIELDS * notes} | {alphabet.name: notes for alphabet in ALPHABETS}
+    with _letters_file(folder).room(lengths) as room:
+        room["offsets"][:] = offsets
+        for start in range(0, len(table), _MELODIES_AT_ONCE):
+            some = table.take(table.order[start : start + _MELODIES_AT_ONCE].astype(np.int64))
+            begin, sizes = int(offsets[start]), np.diff(some.offsets)
+            for alphabet in ALPHABETS:
+                room[alphabet.name][begin : begin + len(some.pitches)] = alphabet.letters(some)
             # Before each note lie FIELDS bytes for each note of the melodies before it.
-            base = FIELDS * (offsets[start] + np.repeat(some.offsets[:-1], sizes))
+            base = FIELDS * (begin + np.repeat(some.offsets[:-1], sizes))
             inside, size = np.arange(len(some.pitches)) - np.repeat(some.offsets[:-1], sizes), np.repeat(sizes, sizes)
-            for number, field in enumerate(fields):
-                room[base + number * size + inside] = field
-
-    new_array(folder / "rows.bin", np.int8, FIELDS * int(offsets[-1]), fill_rows)
-    for alphabet in ALPHABETS:
-
-        def fill(room: UBytes, alphabet: Alphabet = alphabet) -> None:
-            for start, some in _by_place(table):
-                room[offsets[start] : offsets[start] + len(some.pitches)] = alphabet.letters(some)
-
-        new_array(folder / f"{alphabet.name}.bin", np.uint8, int(offsets[-1]), fill)
-
-
-def _by_place(table: MelodyTable) -> Iterator[tuple[int, Encoded]]:
-    """(first place, melodies) of all melodies, some at a time."""
-    for start in range(0, len(table), _MELODIES_AT_ONCE):
-        yield start, table.take(table.order[start : start + _MELODIES_AT_ONCE].astype(np.int64))
+            for number, field in enumerate((some.pitches, some.values, some.kinds, some.labels, some.intervals)):
+                room["rows"][base + number * size + inside] = field
 
 
 def _offsets(table: MelodyTable) -> Numbers:
     return np.concatenate([[0], np.cumsum(table.lengths[: len(table)], dtype=np.int64)])
+
+
+def read_letters(folder: Path) -> Arrays | None:
+    """What `write_letters` wrote; None where it is missing or damaged."""
+    return _letters_file(folder).read()
+
+
+def read_buckets(folder: Path) -> Buckets | None:
+    """What `write_buckets` wrote; None where it is missing or damaged."""
+    arrays = _buckets_file(folder).read()
+    return None if arrays is None else Buckets(**arrays)
+
+
+def _letters_file(folder: Path) -> ArrayFile:
+    dtypes = {"offsets": np.int64, "rows": np.int8} | {alphabet.name: np.uint8 for alphabet in ALPHABETS}
+    return ArrayFile(folder / "letters.bin", "letters 1", dtypes)
+
+
+def _buckets_file(folder: Path) -> ArrayFile:
+    dtypes = {"starts": np.int64, "members": np.int32, "of_starts": np.int64, "buckets": np.int32}
+    return ArrayFile(folder / "buckets.bin", "buckets 1", dtypes)
+
+
+def rows_of(letters: Arrays) -> Rows:
+    """The notes of all melodies, for kernels."""
+    return Rows(letters["rows"], letters["offsets"])
 
 
 def bucket_parts(table: MelodyTable) -> int:
@@ -112,11 +124,11 @@ def bucket_parts(table: MelodyTable) -> int:
     return len(ALPHABETS) * max(-(-notes // NOTES_AT_ONCE), 1)
 
 
-def part_of_buckets(folder: Path, number: int, parts: int) -> Arrays:
+def part_of_buckets(letters: Arrays, number: int, parts: int) -> Arrays:
     """One part: the sizes and the members, by place, of its buckets."""
     alphabet, of_each = ALPHABETS[number % len(ALPHABETS)], parts // len(ALPHABETS)
-    letters, offsets = map_array(folder / f"{alphabet.name}.bin", np.uint8), map_array(folder / "offsets.bin", np.int64)
-    sizes, members = rare_buckets(letters, offsets, alphabet.lengths, MOST, (number // len(ALPHABETS), of_each))
+    part = number // len(ALPHABETS), of_each
+    sizes, members = rare_buckets(letters[alphabet.name], letters["offsets"], alphabet.lengths, MOST, part)
     return {"sizes": sizes, "members": members}
 
 
@@ -139,42 +151,22 @@ def rare_buckets(
 
 def write_buckets(folder: Path, melodies: int, parts: Callable[[], Iterable[Arrays]]) -> None:
     """Put the parts together: who is in a bucket, and in which buckets a melody is."""
-    total, in_all, counts = 0, 0, np.zeros(melodies + 1, np.int64)
+    total, counts = 0, np.zeros(melodies + 1, np.int64)
     for part in parts():
-        total, in_all = total + len(part["sizes"]), in_all + len(part["members"])
+        total += len(part["sizes"])
         counts[1:] += np.bincount(part["members"], minlength=melodies)
-    of_starts = np.cumsum(counts)
-    write_array(folder / "of_starts.bin", of_starts)
-
-    def fill_starts(room: Numbers) -> None:
-        room[0], done = 0, 0
+    in_all = int(counts.sum())
+    lengths = {"starts": total + 1, "members": in_all, "of_starts": melodies + 1, "buckets": in_all}
+    with _buckets_file(folder).room(lengths) as room:
+        starts, members = room["starts"], room["members"]
+        np.cumsum(counts, out=room["of_starts"])
+        starts[0], made, filled = 0, 0, 0
         for part in parts():
-            following = slice(done + 1, done + 1 + len(part["sizes"]))
-            room[following] = room[done] + np.cumsum(part["sizes"], dtype=np.int64)
-            done += len(part["sizes"])
-
-    def fill_members(room: Ints) -> None:
-        done = 0
-        for part in parts():
-            room[done : done + len(part["members"])] = part["members"]
-            done += len(part["members"])
-
-    new_array(folder / "starts.bin", np.int64, total + 1, fill_starts)
-    new_array(folder / "members.bin", np.int32, in_all, fill_members)
-    starts, members = (map_array(folder / f"{name}.bin", _BUCKETS[name]) for name in ("starts", "members"))
-    new_array(
-        folder / "buckets.bin", np.int32, in_all, lambda room: kernels.invert(starts, members, of_starts[:-1], room)
-    )
-
-
-def map_rows(folder: Path) -> Rows:
-    """The notes of all melodies that `write_letters` wrote."""
-    return Rows(map_array(folder / "rows.bin", np.int8), map_array(folder / "offsets.bin", np.int64))
-
-
-def map_buckets(folder: Path) -> Buckets:
-    """What `write_buckets` wrote."""
-    return Buckets(**{name: map_array(folder / f"{name}.bin", dtype) for name, dtype in _BUCKETS.items()})
+            sizes = part["sizes"]
+            starts[made + 1 : made + 1 + len(sizes)] = filled + np.cumsum(sizes, dtype=np.int64)
+            members[filled : filled + len(part["members"])] = part["members"]
+            made, filled = made + len(sizes), filled + len(part["members"])
+        kernels.invert(starts, members, room["of_starts"][:-1].copy(), room["buckets"])
 
 
 def are_safe(buckets: Buckets, rows: Rows, table: MelodyTable) -> bool:

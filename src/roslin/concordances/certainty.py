@@ -1,18 +1,48 @@
-"""How sure a pair is, in words: by its probability, or by its distance where a radius was asked for.
+"""How certain it is that two melodies are the same tune: the matches expected by chance, a probability, and words.
 
-Whatever a level limits is called a pair's doubt: the smaller, the surer. Without a matcher that is what its probability
-of being the same tune (`probability`) lacks to 1, otherwise its distance. A level that is stricter by the factor
-`stricter` says which groups are stable (`groups`).
+Chance, as for a query (`search.chance`): a fixed sample of the collection shows how much unrelated melodies usually
+score with a melody, and the calibrated tail how quickly higher scores become rare. This gives E, the number of melodies
+that would reach a score by chance. Turned round, each E is a score that a pair must reach (`Chances`). A pair is found
+when it reaches the score of either of its melodies: a fragment is rare within a long melody, though most of the long
+melody is missing in the fragment.
+
+Two numbers together give the probability: E for each of the two melodies (their geometric mean), and the distance. E
+alone treats a run of a scale within two long melodies as a match, the distance alone two short melodies that are alike
+by chance.
+
+    logit P = base - by_chance * ln E - by_distance * distance
+
+The three numbers are fitted on RISM, where pairs of different records name the same composer or not, with half of the
+composers; the other half tests them (dev/measurements/concordances.md, `tools/fit_concordances.py`). Two unrelated
+melodies may have the same composer: the fit takes that off, and pairs judged by eye correct the rest.
+
+The number that a level limits is a pair's doubt: the smaller, the more certain. Without a matcher it is one less the
+probability, otherwise the distance (`Certainty`). A level that is stricter by the factor `stricter` shows which groups
+are stable (`groups`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from roslin.concordances.groups import STRICTER
 from roslin.display.words import N_, _, number
 from roslin.errors import ArgumentError
+from roslin.matchers.roslin.notes import backwards, one
+from roslin.matchers.roslin.rounding import Planner
+from roslin.matchers.roslin.scoring import scorer
+from roslin.matchers.roslin.table import MelodyTable
+from roslin.matchers.roslin.values import Tables
+from roslin.native import kernels
+from roslin.search.chance import TAIL_SHARE, Tail, between, middles_and_spreads
+from roslin.types import Floats, Numbers, Scores
 
+NEVER = np.iinfo(np.int32).max  # of a melody so short that chance explains even the whole of it
+_SLACK = 1e-6  # of a unit: what rounding may do to a product
+_LEAST = 1e-300  # what the logarithm of no chance at all is taken of
 # The doubt that each word allows at most, and the word that stands beside a pair.
 LEVELS = {"same": 0.1, "probably": 0.5, "perhaps": 0.8}
 _WORDS = {"same": N_("same tune"), "probably": N_("probably"), "perhaps": N_("perhaps")}
@@ -107,3 +137,78 @@ def _percent(doubt: float) -> str:
         return f"> {number(99.9, 1)} %"
     share = 100 * (1 - doubt)
     return f"{number(share, 0 if doubt > 0.01 or round(share, 1) == round(share) else 1)} %"
+
+
+# -- the probability of a pair ----------------------------------------------------------------------------------------
+
+
+class Fitted(NamedTuple):
+    """The numbers of the formula above."""
+
+    base: float
+    by_chance: float
+    by_distance: float
+
+
+FITTED = Fitted(base=2.12, by_chance=0.473, by_distance=10.675)
+
+
+def probability(expected: Floats, distances: Floats, numbers: Fitted = FITTED) -> Floats:
+    """Of pairs, from their chance matches and their distances.
+
+    >>> probability(np.array([1e-9, 0.01, 0.01]), np.array([0.1, 0.1, 0.5])).round(2)
+    array([1.  , 0.96, 0.26])
+    """
+    odds = numbers.base - numbers.by_chance * np.log(np.maximum(expected, _LEAST)) - numbers.by_distance * distances
+    found: Floats = 1.0 / (1.0 + np.exp(-odds))
+    return found
+
+
+# -- chance -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chances:
+    """For each melody: the score at which the tail begins, how fast it falls from there, and its self-score.
+
+    Among `searched` melodies, `searched * TAIL_SHARE * exp(-(score - begin) / scale)` score so much by chance.
+    """
+
+    begins: Floats
+    scales: Floats
+    own_scores: Scores
+    searched: int
+
+    def needed(self, level: float) -> Scores:
+        """The score from which on each melody has at most `level` chance matches."""
+        # The tail says nothing of more than its share of the melodies.
+        rarer = np.log(min(level / (self.searched * TAIL_SHARE), 1.0))
+        scores = np.maximum(np.ceil(self.begins - self.scales * rarer - _SLACK), 0)
+        return np.where((scores <= self.own_scores) & (self.scales > 0), scores, NEVER).astype(np.int32)
+
+    def expected(self, which: Numbers, scores: Scores) -> Floats:
+        """How many melodies would reach these scores with these melodies by chance; the tail's share at most."""
+        above = np.maximum(np.minimum(scores, self.own_scores[which]) - self.begins[which], 0.0)
+        scales = np.where(self.scales[which] > 0, self.scales[which], np.inf)
+        found: Floats = self.searched * TAIL_SHARE * np.exp(-above / scales)
+        return found
+
+
+def chances_of(
+    table: MelodyTable, tables: Tables, tails: dict[int, Tail], sample: Numbers, numbers: Numbers
+) -> tuple[Floats, Floats]:
+    """(begins, scales) of the melodies with these numbers, from those of a sample."""
+    planner = Planner(tables)
+    queries = table.take(numbers)
+    found, reversals = np.empty((len(numbers), len(sample))), np.empty(len(numbers), np.int32)
+    kernels.align_each(queries, backwards(queries), tables, reversals)
+    for row in range(len(numbers)):
+        found[row] = scorer(one(queries, row), table, tables, planner)(sample)
+    middles, spreads = middles_and_spreads(found)
+    begins, scales = np.empty(len(numbers)), np.empty(len(numbers))
+    for size in np.unique(table.sizes[numbers]).tolist():
+        of_size = table.sizes[numbers] == size
+        begins[of_size], scales[of_size] = between(tails, size).of(
+            middles[of_size], spreads[of_size], reversals[of_size]
+        )
+    return begins, scales

@@ -1,10 +1,10 @@
-"""The concordances of a collection: its groups, with what the catalogue says of their sources, in a folder.
+"""The concordances of a collection: its groups, with what the catalogue has about their sources, stored in a folder.
 
     NAME.concordances/
-      about.json         the level, the state of the collection, versions; names the files that belong to it
-      pairs-TOKEN.npz    the pairs (`pairs.FoundPairs`)
-      digests-TOKEN.bin  by number, a digest of each melody: tells a later comparison what is new (`earlier`)
-      work/ and others   what an unfinished comparison has done (`journal`)
+      about.json       the level, the state of the collection, versions; names the file that belongs to it
+      pairs-TOKEN.bin  the pairs (`pairs.FoundPairs`), and by number a digest of each melody, which shows a later
+                       comparison what is new (`pairs.EarlierPairs`)
+      work/ and others   what an unfinished comparison has done (`resume`)
 
 Groups follow from the pairs. The kind of a group is what a cataloguer looks for first:
 
@@ -17,6 +17,9 @@ Groups follow from the pairs. The kind of a group is what a cataloguer looks for
 from __future__ import annotations
 
 import json
+import re
+import shutil
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,22 +29,24 @@ from typing import Any, Literal
 from zipfile import BadZipFile
 
 import numpy as np
-import numpy.typing as npt
 
-from roslin.collection.files import new_token, remove_scratch, whole_file, write_text
+from roslin.collection.arrays import ArrayFile, Arrays
+from roslin.collection.files import new_token, remove_scratch, write_text
+from roslin.collection.folding import fold
 from roslin.collection.store import Store
 from roslin.concordances.certainty import Certainty
-from roslin.concordances.copies import firsts_of
-from roslin.concordances.earlier import EarlierPairs
 from roslin.concordances.groups import TuneGroup, groups_of
-from roslin.concordances.mapped import map_array, write_array
-from roslin.concordances.names import is_nobody, surname
-from roslin.concordances.pairs import PAIR_ARRAYS, FoundPairs
+from roslin.concordances.join import find_pairs
+from roslin.concordances.pairs import PAIR_COLUMNS, EarlierPairs, FoundPairs, digests_of, digests_of_notes, firsts_of
+from roslin.concordances.radius_join import find_within
+from roslin.display.table import Table
 from roslin.display.words import N_
 from roslin.errors import ArgumentError, CollectionError
 from roslin.melody import Melody
 from roslin.notation.record import record_of
-from roslin.types import Words
+from roslin.search.engines.roslin import open_table
+from roslin.search.work import Work
+from roslin.types import Floats, Numbers, Words
 
 GroupKind = Literal["attribution", "anonymous", "libraries", "same"]
 KINDS: tuple[GroupKind, ...] = ("attribution", "anonymous", "libraries", "same")
@@ -51,8 +56,22 @@ KIND_WORDS: dict[GroupKind, str] = {
     "libraries": N_("Different libraries"),
     "same": N_("Others"),
 }
+# Pairs are kept up to this doubt: another level, and what is new later, need no comparison of the rest.
+REACH = 0.9
+# Of the groups' columns, those for a person at a terminal, and in which form.
+PEOPLE_READ = (
+    "group", "kind", "records", "libraries", "composers", "title", "certainty", "probable", "stable", "first",
+)  # fmt: skip
+_WORK = ("work", "work-only", "work-since")  # whoever stops the one may go on with another
 _ABOUT = "about.json"
-_FORM = 2  # of the files; in the first one, pairs of copies were those of the first of them only
+_FORM = 3  # of the files; in the first one, pairs of copies were those of the first of them only
+_FORM_OF_NPZ = 2  # pairs in an .npz file, digests in another; still read
+
+ANONYMUS = "Anonymus"
+_NOBODY = frozenset(
+    {"", "anon", "anonym", "anonyme", "anonymer", "anonimo", "anonymous", "anonymus", "s.n", "unbekannt", "unknown"}
+)
+_DOUBT = re.compile(r"[\[\]()?]*\?[\[\]()?]*|[\[\]]")  # a name in brackets, or with a mark of doubt, is the same name
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +129,7 @@ class Concordances:
         return Certainty(self.pairs.level, self.pairs.matcher)
 
     @cached_property
-    def doubts(self) -> npt.NDArray[np.float64]:
+    def doubts(self) -> Floats:
         """What speaks against each pair (`certainty`)."""
         return self.pairs.doubts
 
@@ -163,13 +182,10 @@ class Concordances:
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        pairs, token = self.pairs if beyond is None else beyond, new_token()
-        names = {"pairs": f"pairs-{token}.npz", "digests": f"digests-{token}.bin" if digests is not None else ""}
+        pairs, name = self.pairs if beyond is None else beyond, f"pairs-{new_token()}.bin"
         remove_scratch(folder)
-        with whole_file(folder / names["pairs"]) as scratch, scratch.open("wb") as file:
-            np.savez(file, allow_pickle=False, **{name: getattr(pairs, name) for name in PAIR_ARRAYS})
-        if digests is not None:
-            write_array(folder / names["digests"], digests.reshape(-1))
+        digests = np.empty(0, np.uint64) if digests is None else digests.reshape(-1)
+        _pairs_file(folder / name).write({each: getattr(pairs, each) for each in PAIR_COLUMNS} | {"digests": digests})
         about = {
             "form": _FORM,
             "roslin": version("roslin"),
@@ -183,24 +199,83 @@ class Concordances:
             "left_copies": pairs.left_copies,
             "exact": pairs.is_exact,
             "all": pairs.is_all,
-            **names,
+            "pairs": name,
         }
         write_text(folder / _ABOUT, json.dumps(about, indent=1))
-        for left in {*folder.glob("pairs-*.npz"), *folder.glob("digests-*.bin")}:
-            if left.name not in names.values():
+        for left in (*folder.glob("pairs-*"), *folder.glob("digests-*")):
+            if left.name != name:
                 left.unlink()
 
     @classmethod
     def read(cls, folder: str | Path, store: Store) -> Concordances:
         """Those that `write` kept. Refused when the collection has changed since: numbers mean other melodies then."""
         folder = Path(folder)
-        about, pairs = _read(folder)
+        about, pairs, _ = _read(folder)
         if about["token"] != store.about["token"]:
             raise CollectionError(
                 f"{folder}: the collection has changed since these concordances were found; find them again with "
                 f"roslin concordances {store.path} --since {folder}"
             )
         return cls(store, pairs.narrowed(about["level"]))
+
+
+# -- finding and reading ----------------------------------------------------------------------------------------------
+
+
+def concordances_folder(collection: str | Path) -> Path:
+    """Where the concordances of a collection are kept: beside it, so that a new build leaves them alone."""
+    path = Path(collection)
+    return path.with_name(f"{path.name.removesuffix('.roslin')}.concordances")
+
+
+def find_concordances(
+    store: Store,
+    wanted: Certainty,
+    work: Work,
+    folder: str | Path,
+    *,
+    exact: bool = True,
+    new: Numbers | None = None,
+    earlier: EarlierPairs | None = None,
+) -> Concordances:
+    """The concordances at a level, by their probability or by a radius.
+
+    What is finished lies in the folder, so a comparison that was stopped goes on. `new`: only pairs with one of these
+    melodies. `earlier`: only what is new since is compared with all.
+    """
+    if earlier is not None:
+        if new is not None:
+            raise ArgumentError("pairs of some melodies are not the beginning of all: give either --only or --since")
+        earlier.check(wanted)
+    unfinished = Path(folder) / _WORK[1 if new is not None else 2 if earlier is not None else 0]
+    if wanted.matcher:
+        if not exact:
+            raise ArgumentError("by a radius every two are compared: --fast goes with --level only")
+        pairs = find_within(store, wanted.matcher, wanted.level, work, folder=unfinished, new=new, earlier=earlier)
+        digests = digests_of_notes(store.packed())
+    else:
+        reach = max(wanted.level, REACH)
+        pairs = find_pairs(store, reach, work, folder=unfinished, new=new, exact=exact, earlier=earlier)
+        digests = digests_of(open_table(store))
+    found = Concordances(store, pairs.narrowed(wanted.level))
+    found.write(folder, digests, pairs)
+    for name in _WORK:
+        shutil.rmtree(Path(folder) / name, ignore_errors=True)
+    return found
+
+
+def kept_concordances(store: Store, wanted: Certainty, folder: str | Path, *, exact: bool) -> Concordances | None:
+    """What is asked for, if the folder has it: found in this state of the collection, by this version of Roslin.
+
+    From now on the folder is at this level.
+    """
+    about = kept_state(folder) or {}
+    asked = {"roslin": version("roslin"), "token": store.about["token"], "matcher": wanted.matcher, "all": True}
+    reaches = about.get("reach", -1.0) >= wanted.level
+    if not (asked.items() <= about.items() and reaches and (about.get("exact") or not exact)):
+        return None
+    choose_level(folder, wanted.level)
+    return Concordances.read(folder, store)
 
 
 def choose_level(folder: str | Path, level: float) -> None:
@@ -212,23 +287,18 @@ def choose_level(folder: str | Path, level: float) -> None:
 def earlier_pairs(folder: str | Path) -> EarlierPairs:
     """The concordances in a folder as the beginning of others, whatever has become of the collection."""
     folder = Path(folder)
-    about, pairs = _read(folder)
-    if not (pairs.is_all and about["digests"] and about["roslin"] == version("roslin")):
+    about, pairs, digests = _read(folder)
+    if not (pairs.is_all and len(digests) and about["roslin"] == version("roslin")):
         raise ArgumentError(
             f"{folder}: --since needs concordances of a whole collection, found by this version of Roslin; "
             "compare everything again"
         )
-    try:
-        digests = map_array(folder / about["digests"], np.uint64).reshape(-1, 2)
-    except (OSError, ValueError) as error:
-        raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error
     if len(digests) != pairs.melodies:
         raise CollectionError(f"{folder}: damaged: {len(digests)} digests of {pairs.melodies} melodies")
     firsts = firsts_of(digests)
     own = (firsts[pairs.first] == pairs.first) & (firsts[pairs.second] == pairs.second)
-    certainty = Certainty(pairs.level, pairs.matcher)
     ends = pairs.first[own], pairs.second[own], pairs.distances[own]
-    return EarlierPairs(folder, digests, *ends, certainty, pairs.is_exact)
+    return EarlierPairs(folder, digests, *ends, Certainty(pairs.level, pairs.matcher), pairs.is_exact)
 
 
 def kept_state(folder: str | Path) -> dict[str, Any] | None:
@@ -237,19 +307,23 @@ def kept_state(folder: str | Path) -> dict[str, Any] | None:
         about = json.loads((Path(folder) / _ABOUT).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return about if isinstance(about, dict) and about.get("form") == _FORM else None
+    return about if isinstance(about, dict) and about.get("form") in (_FORM, _FORM_OF_NPZ) else None
 
 
-def _read(folder: Path) -> tuple[dict[str, Any], FoundPairs]:
+def _read(folder: Path) -> tuple[dict[str, Any], FoundPairs, Words]:
+    """What `about.json` says, the pairs, and the digests of all melodies (none where they were not kept)."""
     try:
         about: dict[str, Any] = json.loads((folder / _ABOUT).read_text("utf-8"))
-        if about["form"] != _FORM:
+        if about["form"] not in (_FORM, _FORM_OF_NPZ):
             raise KeyError("form")
-        with (folder / about["pairs"]).open("rb") as file, np.load(file, allow_pickle=False) as kept:
-            columns = {name: kept[name] for name in PAIR_ARRAYS}
-        said = {"is_exact": about["exact"], "is_all": about["all"], "level": about["reach"]}
-        said |= {name: about[name] for name in ("compared", "melodies", "matcher", "folded", "left_copies")}
-        return about, FoundPairs(**columns, **said)
+        path = folder / about["pairs"]
+        arrays = _pairs_file(path).read() if about["form"] == _FORM else _read_npz(path, about["digests"])
+        if arrays is None:
+            raise ValueError(f"{path.name} is missing or damaged")
+        digests = arrays.pop("digests").reshape(-1, 2)
+        known: dict[str, Any] = arrays | {"is_exact": about["exact"], "is_all": about["all"], "level": about["reach"]}
+        known |= {name: about[name] for name in ("compared", "melodies", "matcher", "folded", "left_copies")}
+        return about, FoundPairs(**known), digests
     except KeyError as error:
         raise CollectionError(
             f"{folder}: these concordances were found by an earlier version of Roslin, which left out pairs of "
@@ -257,3 +331,114 @@ def _read(folder: Path) -> tuple[dict[str, Any], FoundPairs]:
         ) from error
     except (OSError, ValueError, TypeError, BadZipFile) as error:
         raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error
+
+
+def _pairs_file(path: Path) -> ArrayFile:
+    return ArrayFile(path, "pairs 1", PAIR_COLUMNS | {"digests": np.uint64})
+
+
+def _read_npz(path: Path, digests: str) -> Arrays:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+        columns: Arrays = {name: kept[name] for name in PAIR_COLUMNS}
+    known = np.fromfile(path.with_name(digests), np.uint64) if digests else np.empty(0, np.uint64)
+    return columns | {"digests": known}
+
+
+# -- composers --------------------------------------------------------------------------------------------------------
+
+
+def plain_name(composer: str) -> str:
+    """A composer's name without brackets and marks of doubt.
+
+    >>> plain_name("[Pergolesi, Giovanni Battista (?)]")
+    'Pergolesi, Giovanni Battista'
+    """
+    return _DOUBT.sub("", composer).strip()
+
+
+def folded_name(composer: str) -> str:
+    """A composer's name in one spelling.
+
+    >>> folded_name("[Grétry, André-Ernest-Modeste?]") == folded_name("Gretry, André-Ernest-Modeste")
+    True
+    """
+    return fold(plain_name(composer)).rstrip(" .,;")
+
+
+def surname(composer: str) -> str:
+    """What catalogues write before the comma, in one spelling.
+
+    >>> surname("Händel, Georg Friedrich") == surname("Handel, George Frideric")
+    True
+    """
+    return folded_name(composer).partition(",")[0]
+
+
+def is_nobody(composer: str | None) -> bool:
+    """Whether this names no composer.
+
+    >>> is_nobody(None), is_nobody("[Anonymus]"), is_nobody("Anonymous"), is_nobody("Hasse, Johann Adolf")
+    (True, True, True, False)
+    """
+    return folded_name(composer or "") in _NOBODY
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def groups_table(found: Concordances, most: int | None = None) -> Table:
+    """A row for each group, in the order of `Concordances.groups`."""
+    columns = (
+        "group",
+        "kind",
+        "melodies",
+        "records",
+        "libraries",
+        "composers",
+        "title",
+        *(() if found.certainty.matcher else ("probability",)),
+        "certainty",
+        "stability",
+        "weak_links",
+        "first",
+    )
+    rows = [_row(found, number, group) for number, group in enumerate(found.groups[:most], start=1)]
+    return Table(columns, tuple(rows), "groups")
+
+
+def _row(found: Concordances, number: int, group: TuneGroup) -> dict[str, object]:
+    sources = [found.source(each) for each in group.members.tolist()]
+    composers = Counter("anonymous" if each.is_anonymous else each.composer for each in sources)
+    return {
+        "group": number,
+        "kind": found.kind(group),
+        "melodies": len(sources),
+        "records": len({each.record for each in sources}),
+        "libraries": len({each.library for each in sources} - {""}),
+        "composers": "; ".join(f"{name} ({count})" for name, count in composers.most_common()),
+        "title": next((each.title for each in sources if each.title), ""),
+        "probability": 1 - group.doubt,
+        "certainty": found.certainty.word(group.doubt),
+        "probable": found.certainty.number(group.doubt),
+        "stability": group.stability,
+        "stable": _stable(group),
+        "weak_links": len(group.weak_links),
+        "first": sources[0].id,
+    }
+
+
+def _stable(group: TuneGroup) -> str:
+    """What a stricter level leaves; of a pair, the pair says it."""
+    if len(group.members) == 2:
+        return ""
+    return f"{group.stability:.0%}" + (", hangs on a weak link" if group.weak_links else "")
+
+
+def kinds_table(found: Concordances) -> Table:
+    """How many groups there are of each kind, and how many melodies they hold."""
+    rows = []
+    for kind in KINDS:
+        groups = [group for group in found.groups if found.kind(group) == kind]
+        melodies = sum(len(group.members) for group in groups)
+        rows.append({"kind": kind, "meaning": KIND_WORDS[kind], "groups": len(groups), "melodies": melodies})
+    return Table(("kind", "meaning", "groups", "melodies"), tuple(rows), "kinds")

@@ -1,36 +1,373 @@
-"""All pairs of melodies that are the same tune at a level of certainty: the same pairs as comparing every two.
+"""All pairs of a collection that are the same tune at a level of certainty: the same pairs as comparing every two.
 
-Melodies stand in the order of their lengths, in blocks of 64 (`matchers.roslin.table`). Each is compared with those
-behind it, so every two melodies meet once; or, where only some are new, each of these with all others. What a pair must
-reach is known before (`levels`), so the bytes of its bound are as fine as that score allows. What the bound leaves is
-scored exactly. With a shortlist (`blocking`) only those are scored, which is faster and not exact.
+    with Work(threads=2, progress=...) as work:
+        found = find_pairs(collection, 0.1, work, folder="tunes.concordances")
 
-The work is cut into pieces of `PIECE` melodies, each with a result of its own: what is finished stays finished
-(`journal`), and the result does not depend on the number of threads or on interruptions.
+1. Of melodies that the measure cannot tell apart only the first is compared (`pairs`). They are sorted by length, in
+   blocks of 64 (`matchers.roslin.table`); the number of a melody in this order is its place.
+2. Chance gives the score that a pair of each melody must reach (`certainty.Chances`).
+3. Each melody is compared with those behind it, so every two melodies meet once; or, where only some are new, each of
+   these with all others. Since the score is known before, the bytes of a bound are as fine as that score allows. Pairs
+   that the bound does not exclude are scored exactly. With a shortlist (`blocking`) only melodies that share something
+   rare are compared, which is faster and not exact.
+
+The folder contains what is prepared, each file made once, and the finished pieces of work (`resume`):
+
+    melodies.bin   by number: the melody that it is the same as; and the numbers of new melodies, if only these count
+    table.bin      the table of the melodies that are compared
+    needed.bin     by place: the score that a pair must reach; made when chance is known
+    letters.bin, buckets.bin   which melodies share something rare (`blocking`); only with a shortlist
+
+A piece of work is a value called with the number of the piece. It holds paths, so threads and the processes of a
+cluster do it alike: each process maps the files once, and gives arrays back. The folder and the collection must be at
+the same path for all of them. The result does not depend on the number of threads or on interruptions.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+import hashlib
+import json
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from roslin.concordances.blocking import Buckets, candidates_by
+from roslin.collection.arrays import ArrayFile, Arrays
+from roslin.collection.store import Store
+from roslin.concordances import blocking
+from roslin.concordances.blocking import Buckets
+from roslin.concordances.certainty import Chances, chances_of, probability
+from roslin.concordances.pairs import EarlierPairs, FoundPairs, digests_of, representatives, unfold
+from roslin.concordances.resume import Journal, Stage
+from roslin.errors import ArgumentError, CollectionError
 from roslin.matchers.roslin.notes import one
+from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.rounding import Plan, Planner, highest_pair, scale_for
+from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.scoring import scorer
-from roslin.matchers.roslin.table import MELODIES, MelodyTable, Rows
+from roslin.matchers.roslin.table import MELODIES, MelodyTable, Rows, fill_table, worth_of_any_length
 from roslin.matchers.roslin.values import Encoded, Tables
 from roslin.native import kernels
-from roslin.types import Flags, Numbers, Scores
+from roslin.run.meaning import BY_CHANCE
+from roslin.search.chance import Tail, sample_of, tails_of
+from roslin.search.engines.roslin import open_table, table_file, trusted_table
+from roslin.search.program import checksum
+from roslin.search.work import Work
+from roslin.types import Allocate, Flags, Numbers, Scores, Words
 
+JOIN_VERSION = 4  # of the files in a folder
 PIECE = 512  # melodies that are compared with all others in one piece of work
 _ROOM = 1.05  # bytes hold so many times the score that is needed
+_RARE = 0.01  # of all the work, if so much
+_AS_MUCH = 20_000  # comparing with so many melodies takes as long as what chance gives for one
+_SHORTLIST = 10_000  # and with all candidates as long as with about so many
+_AT_ONCE = 50_000  # melodies
+_MATCHER = Roslin(compare="both")
+_Value = TypeVar("_Value")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredPairs:
+def find_pairs(
+    store: Store,
+    level: float,
+    work: Work,
+    *,
+    folder: str | Path | None = None,
+    new: Numbers | None = None,
+    exact: bool = True,
+    earlier: EarlierPairs | None = None,
+) -> FoundPairs:
+    """All pairs that are the same tune with a doubt of at most `level`: a probability of at least 1 - level.
+
+    Chance must not explain a pair, either: it would bring at most one for one of the two. Melodies that the measure
+    cannot tell apart are pairs however short they are; their probability says what that is worth.
+
+    `new`: only pairs with at least one of these melodies. `folder`: where finished work is kept. Not `exact`: only
+    melodies that share something rare are compared (`blocking`). `earlier`: only what is new since is compared with
+    all, and the rest is taken over.
+    """
+    if not 0 < level < 1:
+        raise ArgumentError(f"the level must be a doubt between 0 and 1; got {level!r}")
+    if len(store) < 2:
+        none = np.empty(0, np.int64)
+        return FoundPairs(none, none, np.empty(0), np.empty(0), none.astype(bool), level, 0, len(store))
+    digests = None if earlier is None else digests_of(open_table(store))
+    if earlier is not None and digests is not None:
+        new = earlier.new_among(digests)
+    with ExitStack() as stack:
+        place = Path(folder if folder is not None else stack.enter_context(tempfile.TemporaryDirectory()))
+        stack.callback(opened.cache_clear)
+        about = {
+            "version": JOIN_VERSION,
+            "token": store.about["token"],
+            "melodies": len(store),
+            "level": level,
+            "new": None if new is None else hashlib.sha256(np.sort(new).astype(np.int64).tobytes()).hexdigest(),
+            "exact": exact,
+        }
+        journal = Journal(place, about)
+        asked = checksum(json.dumps(about))
+        join = Join(str(store.path.resolve()), store.about["token"], str(place.resolve()), exact, new is None, asked)
+        work.report(0.0, "getting ready")
+        ready = _prepare(join, new)
+        _make_buckets(ready, work, journal)
+        chances = _chances(ready, work, journal)
+        needed = chances.needed(BY_CHANCE)[ready.table.order]
+        _needed_file(place).write({"needed": needed})
+        scored = _joined(ready, work, journal)
+        if earlier is not None and digests is not None:
+            scored, new = scored.with_others(_taken_over(ready, earlier, digests)), None
+        found = _found(ready, chances, scored, new, level)
+    is_exact = exact and (earlier is None or earlier.is_exact)
+    return replace(found, is_exact=is_exact, is_all=new is None)
+
+
+# -- what is prepared -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A collection that is compared with itself, and the folder where that is prepared."""
+
+    collection: str
+    token: str  # the state of the collection
+    folder: str
+    is_exact: bool
+    is_all: bool  # not only new melodies with all others
+    asked: str  # what is looked for, as a checksum: the files of another question are others, in the same folder
+
+
+class Shortlist(NamedTuple):
+    """Who is worth comparing with whom, and the notes of all melodies, both by place."""
+
+    buckets: Buckets
+    rows: Rows
+
+
+class _Prepared:
+    """The files of a comparison, each mapped when it is first asked for."""
+
+    def __init__(self, join: Join):
+        self.join, self.folder = join, Path(join.folder)
+
+    @cached_property
+    def store(self) -> Store:
+        store = Store(self.join.collection)
+        if store.about["token"] != self.join.token:
+            raise CollectionError(f"{store.path}: the collection has changed since its comparison began; begin again")
+        return store
+
+    @cached_property
+    def everything(self) -> MelodyTable:
+        return open_table(self.store)
+
+    @cached_property
+    def tails(self) -> dict[int, Tail]:
+        return tails_of(self.store, "both/anywhere/any")
+
+    @cached_property
+    def tables(self) -> Tables:
+        return tables(fitted("both"), max(int(self.everything.sizes.max(initial=0)), 1))
+
+    @cached_property
+    def melodies(self) -> Arrays:
+        return self._trusted("melodies.bin", _melodies_file(self.folder).read())
+
+    @property
+    def copies(self) -> Numbers:
+        """By number: the melody that it is the same as."""
+        return self.melodies["copies"]
+
+    @cached_property
+    def distinct(self) -> Numbers:
+        return np.flatnonzero(self.copies == np.arange(len(self.copies)))
+
+    @cached_property
+    def table(self) -> MelodyTable:
+        return self._trusted("table.bin", _read_table(self.folder, len(self.distinct)))
+
+    @cached_property
+    def is_new(self) -> Flags | None:
+        """By place in the table: whether it is new; None where all are compared with all."""
+        if self.join.is_all:
+            return None
+        return np.isin(self.distinct, self.copies[self.melodies["new"]])[self.table.order]
+
+    @cached_property
+    def places(self) -> Numbers:
+        return np.arange(len(self.distinct)) if self.is_new is None else np.flatnonzero(self.is_new)
+
+    @cached_property
+    def needed(self) -> Scores:
+        """By place: the score that a pair must reach."""
+        return self._trusted("needed.bin", _needed_file(self.folder).read())["needed"]
+
+    @cached_property
+    def letters(self) -> Arrays:
+        return self._trusted("letters.bin", blocking.read_letters(self.folder))
+
+    @cached_property
+    def shortlist(self) -> Shortlist | None:
+        """Who shares something rare; None where every two are compared."""
+        if self.join.is_exact:
+            return None
+        buckets = self._trusted("buckets.bin", blocking.read_buckets(self.folder))
+        return Shortlist(buckets, blocking.rows_of(self.letters))
+
+    def has_buckets(self) -> bool:
+        """Whether the buckets are made."""
+        letters, buckets = blocking.read_letters(self.folder), blocking.read_buckets(self.folder)
+        if letters is None or buckets is None:
+            return False
+        return blocking.are_safe(buckets, blocking.rows_of(letters), self.table)
+
+    def _trusted(self, name: str, value: _Value | None) -> _Value:
+        if value is None:
+            raise CollectionError(f"{self.folder}: damaged: {name} is not what was written; delete the folder")
+        return value
+
+
+@lru_cache(maxsize=2)
+def opened(join: Join) -> _Prepared:
+    """The files of a comparison, opened once in a process."""
+    return _Prepared(join)
+
+
+def _melodies_file(folder: Path) -> ArrayFile:
+    return ArrayFile(folder / "melodies.bin", "melodies of a comparison", {"copies": np.int64, "new": np.int64})
+
+
+def _needed_file(folder: Path) -> ArrayFile:
+    return ArrayFile(folder / "needed.bin", "scores of a comparison", {"needed": np.int32})
+
+
+def _prepare(join: Join, new: Numbers | None) -> _Prepared:
+    """Make the files of a comparison that are missing, except `needed.bin` and the buckets."""
+    ready, folder = opened(join), Path(join.folder)
+    everything, file = ready.everything, _melodies_file(folder)
+    wanted = np.empty(0, np.int64) if new is None else np.sort(new)
+    known, numbers = file.read(), np.arange(len(everything))
+    is_safe = (
+        known is not None
+        and len(known["copies"]) == len(numbers)
+        and known["copies"].min() >= 0
+        and (known["copies"] <= numbers).all()
+        and np.array_equal(known["new"], wanted)
+    )
+    if not is_safe:
+        file.write({"copies": representatives(everything), "new": wanted})
+    if _read_table(folder, len(ready.distinct)) is None:
+        table_file(folder / "table.bin").fill(partial(_distinct_table, everything, ready.distinct))
+    if not join.is_exact and not ready.has_buckets():
+        blocking.write_letters(ready.table, folder)
+    return ready
+
+
+def _read_table(folder: Path, melodies: int) -> MelodyTable | None:
+    arrays = table_file(folder / "table.bin").read()
+    return None if arrays is None else trusted_table(arrays, melodies)
+
+
+def _distinct_table(everything: MelodyTable, distinct: Numbers, allocate: Allocate) -> MelodyTable:
+    sizes = everything.sizes[distinct].astype(np.int64)
+    parts = (everything.take(distinct[start : start + _AT_ONCE]) for start in range(0, len(distinct), _AT_ONCE))
+    return fill_table(sizes, parts, worth_of_any_length(), allocate)
+
+
+# -- pieces of work ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BucketPiece:
+    """One of so many parts of the buckets, by places in the table."""
+
+    join: Join
+    parts: int
+
+    def __call__(self, number: int) -> Arrays:
+        """The result of one piece."""
+        return blocking.part_of_buckets(opened(self.join).letters, number, self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ChancePiece:
+    """What chance gives for the melodies of a piece, by the order of `distinct`."""
+
+    join: Join
+
+    def __call__(self, number: int) -> Arrays:
+        """The result of one piece."""
+        ready = opened(self.join)
+        numbers = _piece_of(ready.distinct, number)
+        begins, scales = chances_of(ready.everything, ready.tables, ready.tails, sample_of(ready.store), numbers)
+        return {"begins": begins, "scales": scales}
+
+
+@dataclass(frozen=True, slots=True)
+class PairPiece:
+    """The pairs of the melodies of a piece, by places in the table."""
+
+    join: Join
+
+    def __call__(self, number: int) -> Arrays:
+        """The result of one piece."""
+        ready = opened(self.join)
+        places = _piece_of(ready.places, number)
+        found = join_places(ready.table, ready.tables, ready.needed, places, ready.is_new, ready.shortlist)
+        return found._asdict() | {"compared": np.array([found.compared])}
+
+
+_BUCKETS = Stage("buckets", {"sizes": np.int32, "members": np.int32}, "what is rare", 0.0, _RARE)
+_CHANCE = Stage("chance", {"begins": np.float64, "scales": np.float64}, "what chance gives", _RARE)
+_PAIRS = Stage("pairs", {"first": np.int32, "second": np.int32, "scores": np.int32, "compared": np.int64}, "comparing")
+
+
+def _make_buckets(ready: _Prepared, work: Work, journal: Journal) -> None:
+    """Find out who shares something rare, where only such pairs are compared."""
+    if ready.join.is_exact or ready.has_buckets():
+        return
+    count = blocking.bucket_parts(ready.table)
+    journal.do(work, _BUCKETS, BucketPiece(ready.join, count), count)
+    blocking.write_buckets(ready.folder, len(ready.distinct), partial(journal.results, _BUCKETS, count))
+    journal.forget(_BUCKETS, count)
+
+
+def _chances(ready: _Prepared, work: Work, journal: Journal) -> Chances:
+    """What chance gives for the melodies that are compared."""
+    count = _piece_count(len(ready.distinct))
+    journal.do(work, _CHANCE._replace(end=_chance_share(ready)), ChancePiece(ready.join), count)
+    own_scores = ready.everything.own_scores[ready.distinct]
+    return Chances(**journal.columns(_CHANCE, count), own_scores=own_scores, searched=len(ready.everything))
+
+
+def _chance_share(ready: _Prepared) -> float:
+    """The share of the work that is done when chance is known."""
+    return 1 / (1 + (len(ready.places) if ready.join.is_exact else _SHORTLIST) / _AS_MUCH)
+
+
+def _joined(ready: _Prepared, work: Work, journal: Journal) -> ScoredPairs:
+    """All pairs, by place."""
+    count = _piece_count(len(ready.places))
+    journal.do(work, _PAIRS._replace(begin=_chance_share(ready)), PairPiece(ready.join), count)
+    found = journal.columns(_PAIRS, count)
+    return ScoredPairs(found["first"], found["second"], found["scores"], int(found["compared"].sum()))
+
+
+def _piece_count(melodies: int) -> int:
+    return -(-melodies // PIECE)
+
+
+def _piece_of(melodies: Numbers, number: int) -> Numbers:
+    return np.asarray(melodies[number * PIECE : (number + 1) * PIECE])
+
+
+# -- comparing --------------------------------------------------------------------------------------------------------
+
+
+class ScoredPairs(NamedTuple):
     """Pairs by the places of their melodies in the table, the first before the second, and the score of each."""
 
     first: Numbers
@@ -38,15 +375,14 @@ class ScoredPairs:
     scores: Scores
     compared: int  # pairs that had to be scored exactly
 
-
-def piece_count(melodies: int) -> int:
-    """The pieces of work that so many melodies make."""
-    return -(-melodies // PIECE)
-
-
-def piece_of(melodies: Numbers, number: int) -> Numbers:
-    """The melodies of one piece."""
-    return np.asarray(melodies[number * PIECE : (number + 1) * PIECE])
+    def with_others(self, others: ScoredPairs) -> ScoredPairs:
+        """These pairs, then the others."""
+        return ScoredPairs(
+            np.concatenate([self.first, others.first]),
+            np.concatenate([self.second, others.second]),
+            np.concatenate([self.scores, others.scores]),
+            self.compared + others.compared,
+        )
 
 
 def join_places(
@@ -57,13 +393,13 @@ def join_places(
     new: Flags | None = None,
     shortlist: Shortlist | None = None,
 ) -> ScoredPairs:
-    """The pairs of the melodies at these places with all behind them; `needed` is by place (`levels.Chances`).
+    """The pairs of the melodies at these places with all behind them; `needed` is by place (`Chances`).
 
     With `new`, by place: pairs with all others, before and behind, each pair of two new ones once. With a
     shortlist: only pairs of those that share something rare.
     """
     side = _Side(table, needed, Planner(tables))
-    candidates = None if shortlist is None else candidates_by(shortlist.buckets)
+    candidates = None if shortlist is None else blocking.candidates_by(shortlist.buckets)
     first, second, scores = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     queries = table.take(table.order[places].astype(np.int64))
     compared = 0
@@ -77,20 +413,13 @@ def join_places(
             possible = side.possible_among(query, place, np.sort(among[among >= start]), shortlist.rows)
         others, reached = side.reaching(query, place, possible)
         if new is not None:
-            once = (others > place) | ~new[others]
-            others, reached = others[once & (others != place)], reached[once & (others != place)]
+            once = ((others > place) | ~new[others]) & (others != place)
+            others, reached = others[once], reached[once]
         first.append(np.minimum(others, place))
         second.append(np.maximum(others, place))
         scores.append(reached)
         compared += len(possible)
     return ScoredPairs(np.concatenate(first), np.concatenate(second), np.concatenate(scores), compared)
-
-
-class Shortlist(NamedTuple):
-    """Who is worth comparing with whom, and the notes of all melodies, both by place."""
-
-    buckets: Buckets
-    rows: Rows
 
 
 class _Side(NamedTuple):
@@ -103,12 +432,11 @@ class _Side(NamedTuple):
     def possible(self, query: Encoded, place: int, start: int) -> Numbers:
         """The places from `start` on whose melodies may reach what is needed."""
         wanted = np.minimum(self.needed[start:], self.needed[place])
-        most = len(query.pitches) * highest_pair(self.planner.tables)
-        if not len(wanted) or int(wanted.min()) > most:
+        plan = self._plan(query, wanted)
+        if plan is None:
             return np.empty(0, np.int64)
         first, last = start // MELODIES, len(self.table.starts) - 1
         found = np.empty((last - first, MELODIES), np.int32)
-        plan = self._plan(query, min(int(wanted.max()), most))
         bound = kernels.align_blocks if plan.unit == 1 else kernels.bound_blocks
         bound(plan, self.table.blocks, np.arange(first, last), found)
         bounds = found.ravel()[start - first * MELODIES : len(self.table) - first * MELODIES]
@@ -117,10 +445,9 @@ class _Side(NamedTuple):
     def possible_among(self, query: Encoded, place: int, places: Numbers, rows: Rows) -> Numbers:
         """Those of some places, which rise, whose melodies may reach what is needed."""
         wanted = np.minimum(self.needed[places], self.needed[place])
-        most = len(query.pitches) * highest_pair(self.planner.tables)
-        if not len(wanted) or int(wanted.min()) > most:
+        plan = self._plan(query, wanted)
+        if plan is None:
             return np.empty(0, np.int64)
-        plan = self._plan(query, min(int(wanted.max()), most))
         if plan.unit == 1:
             return places  # a byte is too coarse for a query as long as this
         bounds = np.empty(len(places), np.int32)
@@ -137,7 +464,59 @@ class _Side(NamedTuple):
         reached = scores >= np.minimum(self.needed[possible], self.needed[place])
         return possible[reached], scores[reached]
 
-    def _plan(self, query: Encoded, needed: int) -> Plan:
-        """In bytes that tell what reaches `needed` from what does not; with all tempos at once."""
-        scale = scale_for(len(query.pitches), _ROOM * needed, self.planner.tables)
+    def _plan(self, query: Encoded, wanted: Scores) -> Plan | None:
+        """In bytes that tell which melodies reach `wanted`, with all tempos at once; None where none can."""
+        most = len(query.pitches) * highest_pair(self.planner.tables)
+        if not len(wanted) or int(wanted.min()) > most:
+            return None
+        scale = scale_for(len(query.pitches), _ROOM * min(int(wanted.max()), most), self.planner.tables)
         return self.planner.plan(query, scale, combined=True)
+
+
+# -- from places and scores to pairs ----------------------------------------------------------------------------------
+
+
+def _taken_over(ready: _Prepared, earlier: EarlierPairs, digests: Words) -> ScoredPairs:
+    """Earlier pairs that still reach what is needed, scored again, by place."""
+    one, two, _ = earlier.pairs_among(digests)
+    places = [ready.table.places[np.searchsorted(ready.distinct, end)].astype(np.int64) for end in (one, two)]
+    scores = np.empty(len(one), np.int32)
+    order = np.argsort(one, kind="stable")
+    for same in np.split(order, np.flatnonzero(np.diff(one[order])) + 1) if len(order) else ():
+        query = ready.everything.take(one[same[:1]])
+        scores[same] = scorer(query, ready.everything, ready.tables)(two[same])
+    reached = scores >= np.minimum(*(ready.needed[end] for end in places))
+    first, second = np.minimum(*places), np.maximum(*places)
+    return ScoredPairs(first[reached], second[reached], scores[reached], len(scores))
+
+
+def _found(ready: _Prepared, chances: Chances, scored: ScoredPairs, new: Numbers | None, level: float) -> FoundPairs:
+    """From places and scores to numbers and meanings, for the copies as for their representatives."""
+    distinct, copies, order = ready.distinct, ready.copies, ready.table.order
+    own_scores = ready.everything.own_scores
+    ends = order[scored.first].astype(np.int64), order[scored.second].astype(np.int64)
+    expected = np.sqrt(np.multiply(*(chances.expected(end, scored.scores) for end in ends)))
+    one, two = (distinct[end] for end in ends)
+    distances = _MATCHER.distances_of(scored.scores, own_scores[one], own_scores[two])
+    # The melodies that others are the same as; without notes there is nothing to be the same.
+    alike = np.flatnonzero((np.bincount(copies, minlength=len(copies)) > 1) & (own_scores > 0))
+    of = np.searchsorted(distinct, alike)
+    one, two = np.concatenate([one, alike]), np.concatenate([two, alike])
+    distances = np.concatenate([distances, np.zeros(len(alike))])
+    expected = np.concatenate([expected, chances.expected(of, chances.own_scores[of])])
+    within = 1.0 - probability(expected, distances) <= level
+    beyond = one[~within & (one == two)]
+    one, two, distances, expected = one[within], two[within], distances[within], expected[within]
+    first, second, of, folded = unfold(one, two, copies, new)
+    return FoundPairs(
+        first,
+        second,
+        distances[of],
+        expected[of],
+        (one == two)[of],
+        level,
+        scored.compared,
+        len(ready.everything),
+        folded=folded,
+        left_copies=len(unfold(beyond, beyond, copies, new).first),
+    )

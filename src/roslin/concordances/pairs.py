@@ -1,61 +1,47 @@
-"""All pairs of a collection, from the collection to the list: chance, the join, and what each pair is worth.
+"""Pairs of melodies by their numbers: pairs that were found, pairs of duplicates, and pairs from an earlier comparison.
 
-    with Work(threads=2, progress=...) as work:
-        found = find_pairs(collection, 0.1, work, folder="tunes.concordances")
+The measure `roslin` cannot tell melodies apart that have the same intervals, note values, metre and phrases, in any
+key. A catalogue has many such copies, and comparing each with everything would find the same pairs again. So the first
+of each kind, its representative, is compared for all, and its pairs are repeated for every melody of the kind
+(`unfold`). The number of pairs grows with the square of the number of copies. More than `MOST_COPIES` melodies of one
+kind are a placeholder rather than a tune: they are linked to the first of them only.
 
-All pairs that chance does not explain are found, and those with a small doubt kept (`probability`). The folder keeps
-what is prepared (`prepared`) and what is finished (`journal`). Numbers are those of the collection.
+A later comparison continues an earlier one (`EarlierPairs`). A melody is new when no melody had its digest before,
+whatever its id and number are. A pair is taken over when both of its digests are still there. By a radius, this finds
+the pairs of a full comparison, because distances do not move. A probability depends on the whole collection, through
+the matches that are expected by chance. So a pair of two old melodies that was beyond `folder.REACH` may be within the
+level now. This pair is missing, because it is not compared again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import tempfile
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from roslin.collection.store import Store
-from roslin.concordances.blocking import bucket_parts, write_buckets
-from roslin.concordances.copies import digests_of, unfold
-from roslin.concordances.earlier import EarlierPairs
-from roslin.concordances.join import ScoredPairs, piece_count
-from roslin.concordances.journal import Journal, Stage, do_pieces
-from roslin.concordances.levels import Chances
-from roslin.concordances.prepared import (
-    BucketPiece,
-    ChancePiece,
-    Join,
-    PairPiece,
-    Prepared,
-    keep_needed,
-    opened,
-    prepare,
-)
-from roslin.concordances.probability import probability
+from roslin.concordances.certainty import Certainty, probability
 from roslin.errors import ArgumentError
-from roslin.matchers.roslin.roslin import Roslin
-from roslin.matchers.roslin.scoring import scorer
-from roslin.run.meaning import BY_CHANCE
-from roslin.search.engines.roslin import open_table
-from roslin.search.program import checksum
-from roslin.search.work import Work
+from roslin.matchers.roslin.notes import encoded
+from roslin.matchers.roslin.table import MelodyTable
+from roslin.matchers.roslin.values import Encoded
+from roslin.represent.packed import Packed
 from roslin.types import Flags, Floats, Numbers, Words
 
-JOIN_VERSION = 3  # of what a journal holds
-_RARE = 0.01  # of all the work, if so much
-_AS_MUCH = 20_000  # comparing with so many melodies takes as long as what chance gives for one
-_SHORTLIST = 10_000  # and with all candidates as long as with about so many
-_MATCHER = Roslin(compare="both")
-
-
-PAIR_ARRAYS = ("first", "second", "distances", "expected", "is_copy")
+MOST_COPIES = 1000
+PAIR_COLUMNS = {
+    "first": np.int64,
+    "second": np.int64,
+    "distances": np.float64,
+    "expected": np.float64,
+    "is_copy": np.bool_,
+}
+_AT_ONCE = 20_000  # melodies
+_DIGEST_BYTES = 16
+_SEEN = ("onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +63,10 @@ class FoundPairs:
     melodies: int
     is_exact: bool = True  # whether every two were compared, and not only those that share something rare
     is_all: bool = True  # whether pairs of two old melodies were looked for, and not only those with a new one
-    matcher: str = ""  # by whose distance they were found, the level being a radius and chance unknown (`radius`)
-    folded: int = 0  # melodies that are linked to the first of more than `copies.MOST_COPIES` only
+    matcher: str = (
+        ""  # by whose distance they were found: the level is a radius, and there is no chance (`radius_join`)
+    )
+    folded: int = 0  # melodies that are linked to the first of more than `MOST_COPIES` only
     left_copies: int = 0  # pairs that the measure cannot tell apart, and that are too common for the level
 
     def __len__(self) -> int:
@@ -87,7 +75,7 @@ class FoundPairs:
     def narrowed(self, level: float) -> FoundPairs:
         """Only those with a doubt of at most `level`."""
         kept = self.doubts <= level
-        columns = {name: getattr(self, name)[kept] for name in PAIR_ARRAYS}
+        columns = {name: getattr(self, name)[kept] for name in PAIR_COLUMNS}
         left = self.left_copies + int((self.is_copy & ~kept).sum())
         return replace(self, **columns, level=level, left_copies=left)
 
@@ -102,158 +90,144 @@ class FoundPairs:
         return probability(self.expected, self.distances)
 
 
-def find_pairs(
-    store: Store,
-    level: float,
-    work: Work,
-    *,
-    folder: str | Path | None = None,
-    new: Numbers | None = None,
-    exact: bool = True,
-    earlier: EarlierPairs | None = None,
-) -> FoundPairs:
-    """All pairs that are the same tune with a doubt of at most `level`: a probability of at least 1 - level.
+# -- copies of a melody -----------------------------------------------------------------------------------------------
 
-    Chance must not explain a pair, either: it would bring at most one for one of the two. Melodies that the measure
-    cannot tell apart are pairs however short they are; their probability says what that is worth.
 
-    `new`: only pairs with at least one of these melodies. `folder`: where finished work is kept. Not `exact`: only
-    melodies that share something rare are compared (`blocking`). `earlier`: only what is new since is compared with
-    all, and the rest is taken over.
+def representatives(table: MelodyTable) -> Numbers:
+    """For every melody, by number, the first melody that is the same; itself, if there is none before it."""
+    return firsts_of(digests_of(table))
+
+
+def same_among(melodies: Packed) -> Numbers:
+    """For each of a few melodies, by its place among them, the place of the first that is the same."""
+    return firsts_of(_as_digests(_digests_of(encoded(melodies))))
+
+
+def firsts_of(digests: Words) -> Numbers:
+    """For every melody, by number, the first one with the same digest."""
+    order = np.lexsort((digests[:, 0], digests[:, 1]))  # of equal ones, the first stays first
+    differs = (digests[order[1:]] != digests[order[:-1]]).any(axis=1)
+    firsts = order[np.append(True, differs)[: len(order)]]
+    found = np.empty(len(digests), np.int64)
+    found[order] = firsts[np.append(0, np.cumsum(differs))[: len(order)]]
+    return found
+
+
+class Unfolded(NamedTuple):
+    """Pairs of melodies by their numbers, in rising order, and for each the place of the pair that it repeats.
+
+    `folded` melodies are linked to the first of their kind only, because there are too many of them.
     """
-    if not 0 < level < 1:
-        raise ArgumentError(f"the level must be a doubt between 0 and 1; got {level!r}")
-    if len(store) < 2:
-        nobody = np.empty(0, np.int64)
-        return FoundPairs(nobody, nobody, np.empty(0), np.empty(0), nobody.astype(bool), level, 0, len(store))
-    digests = None if earlier is None else digests_of(open_table(store))
-    if earlier is not None and digests is not None:
-        new = earlier.new_among(digests)
-    with ExitStack() as stack:
-        place = Path(folder if folder is not None else stack.enter_context(tempfile.TemporaryDirectory()))
-        stack.callback(opened.cache_clear)
-        about = _about(store, level, exact, new)
-        journal = Journal(place, about)
-        join = Join(
-            str(store.path.resolve()),
-            store.about["token"],
-            str(place.resolve()),
-            is_exact=exact,
-            is_all=new is None,
-            asked=checksum(json.dumps(about)),
-        )
-        work.report(0.0, "getting ready")
-        ready = prepare(join, new)
-        make_buckets(ready, work, journal)
-        chances = _chances(ready, work, journal)
-        keep_needed(join, chances.needed(BY_CHANCE)[ready.table.order])
-        scored = _joined(ready, work, journal)
-        if earlier is not None and digests is not None:
-            scored, new = _with(scored, _taken_over(ready, earlier, digests)), None
-        found = _found(ready, chances, scored, new, level)
-    is_exact = exact and (earlier is None or earlier.is_exact)
-    return replace(found, is_exact=is_exact, is_all=new is None)
+
+    first: Numbers
+    second: Numbers
+    of: Numbers
+    folded: int
 
 
-def _about(store: Store, level: float, exact: bool, new: Numbers | None) -> dict[str, Any]:
-    """What is compared: unfinished work of anything else is refused."""
-    return {
-        "version": JOIN_VERSION,
-        "token": store.about["token"],
-        "melodies": len(store),
-        "level": level,
-        "new": None if new is None else hashlib.sha256(np.sort(new).astype(np.int64).tobytes()).hexdigest(),
-        "exact": exact,
-    }
+def unfold(one: Numbers, two: Numbers, copies: Numbers, new: Numbers | None = None) -> Unfolded:
+    """The pairs of all melodies from those of their representatives; `copies` as by `firsts_of`.
+
+    A representative paired with itself means all pairs of its kind. `new`: only pairs with one of these melodies.
+
+    >>> first, second, of, _ = unfold(np.array([0, 0]), np.array([0, 3]), np.array([0, 0, 2, 3]))
+    >>> first.tolist(), second.tolist(), of.tolist()
+    ([0, 0, 1], [1, 3, 3], [0, 1, 1])
+    """
+    order = np.argsort(copies, kind="stable")  # kind by kind, the representative first
+    sizes = np.bincount(copies, minlength=len(copies))
+    starts = np.cumsum(sizes) - sizes
+    # Of a kind that is too large, the representative alone has pairs, but one with each of the kind.
+    few, itself = np.where(sizes > MOST_COPIES, 1, sizes), one == two
+    here, there = few[one], np.where(itself, sizes[two], few[two])
+    totals = here * there
+    of = np.repeat(np.arange(len(one)), totals)
+    within = np.arange(len(of)) - np.repeat(np.cumsum(totals) - totals, totals)
+    ends = order[starts[one[of]] + within // there[of]], order[starts[two[of]] + within % there[of]]
+    kept = ~itself[of] | (ends[0] < ends[1])
+    if new is not None:
+        kept &= np.isin(ends[0], new) | np.isin(ends[1], new)
+    first, second = np.minimum(*ends)[kept], np.maximum(*ends)[kept]
+    sorting = np.lexsort((second, first))
+    paired = np.unique(np.concatenate([one, two]))
+    folded = int((sizes[paired] - few[paired]).sum())
+    return Unfolded(first[sorting], second[sorting], of[kept][sorting], folded)
 
 
-def make_buckets(ready: Prepared, work: Work, journal: Journal) -> None:
-    """Find out who shares something rare, where only such pairs are compared."""
-    if ready.join.is_exact or ready.has_buckets():
-        return
-    count = bucket_parts(ready.table)
-    do_pieces(work, journal, "buckets", BucketPiece(ready.join, count), count, Stage("what is rare", 0.0, _RARE))
-    write_buckets(ready.folder, len(ready.distinct), partial(journal.results, "buckets", count))
-    journal.forget("buckets", count)
+def digests_of(table: MelodyTable) -> Words:
+    """What the measure sees of each melody."""
+    digests = bytearray()
+    for start in range(0, len(table), _AT_ONCE):
+        digests += _digests_of(table.take(np.arange(start, min(start + _AT_ONCE, len(table)))))
+    return _as_digests(digests)
 
 
-def _chances(ready: Prepared, work: Work, journal: Journal) -> Chances:
-    """What chance gives for the melodies that are compared."""
-    count = piece_count(len(ready.distinct))
-    do_pieces(
-        work, journal, "chance", ChancePiece(ready.join), count, Stage("what chance gives", _RARE, _chance_share(ready))
-    )
-    own_scores = ready.everything.own_scores[ready.distinct]
-    found = journal.columns("chance", count, ("begins", "scales"))
-    return Chances(found["begins"], found["scales"], own_scores, len(ready.everything))
+def _digests_of(notes: Encoded) -> bytearray:
+    columns = [np.ascontiguousarray(column).tobytes() for column in (notes.intervals, notes.values, notes.labels)]
+    digests = bytearray()
+    for begin, end in pairwise(notes.offsets.tolist()):
+        key = b"".join([column[begin:end] for column in columns])
+        digests += hashlib.blake2b(key, digest_size=_DIGEST_BYTES).digest()
+    return digests
 
 
-def _chance_share(ready: Prepared) -> float:
-    """The share of the work that is done when chance is known."""
-    return 1 / (1 + (len(ready.places) if ready.join.is_exact else _SHORTLIST) / _AS_MUCH)
+def _as_digests(digests: bytearray) -> Words:
+    return np.frombuffer(digests, np.uint64).reshape(-1, 2)
 
 
-def _joined(ready: Prepared, work: Work, journal: Journal) -> ScoredPairs:
-    """All pairs, by place."""
-    count = piece_count(len(ready.places))
-    if not count:
-        return ScoredPairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32), 0)
-    do_pieces(work, journal, "pairs", PairPiece(ready.join), count, Stage("comparing", _chance_share(ready), 1.0))
-    found = journal.columns("pairs", count, ("first", "second", "scores", "compared"))
-    return ScoredPairs(found["first"], found["second"], found["scores"], int(found["compared"].sum()))
+def digests_of_notes(packed: Packed) -> Words:
+    """A digest of all that a matcher can see of each melody: its notes and bar lines."""
+    digests = bytearray()
+    for start in range(0, len(packed), _AT_ONCE):
+        part = packed.part(start, min(start + _AT_ONCE, len(packed)))
+        columns = [(np.ascontiguousarray(part.notes[name]), part.offsets) for name in _SEEN]
+        columns.append((np.ascontiguousarray(part.barlines), part.bar_offsets))
+        for number in range(len(part)):
+            key = hashlib.blake2b(digest_size=16)
+            for values, offsets in columns:
+                rows = values[offsets[number] : offsets[number + 1]]
+                key.update(len(rows).to_bytes(8, "little") + rows.tobytes())
+            digests += key.digest()
+    return np.frombuffer(bytes(digests), np.uint64).reshape(-1, 2)
 
 
-def _taken_over(ready: Prepared, earlier: EarlierPairs, digests: Words) -> ScoredPairs:
-    """Earlier pairs that still reach what is needed, scored again, by place."""
-    one, two, _ = earlier.pairs_among(digests)
-    places = [ready.table.places[np.searchsorted(ready.distinct, end)].astype(np.int64) for end in (one, two)]
-    scores = np.empty(len(one), np.int32)
-    order = np.argsort(one, kind="stable")
-    for same in np.split(order, np.flatnonzero(np.diff(one[order])) + 1) if len(order) else ():
-        query = ready.everything.take(one[same[:1]])
-        scores[same] = scorer(query, ready.everything, ready.tables)(two[same])
-    reached = scores >= np.minimum(*(ready.needed[end] for end in places))
-    first, second = np.minimum(*places), np.maximum(*places)
-    return ScoredPairs(first[reached], second[reached], scores[reached], len(scores))
+# -- pairs of an earlier comparison -----------------------------------------------------------------------------------
 
 
-def _with(some: ScoredPairs, others: ScoredPairs) -> ScoredPairs:
-    columns = {
-        name: np.concatenate([getattr(each, name) for each in (some, others)]) for name in ("first", "second", "scores")
-    }
-    return ScoredPairs(**columns, compared=some.compared + others.compared)
+@dataclass(frozen=True, slots=True, eq=False)
+class EarlierPairs:
+    """Pairs by the numbers that melodies had then, without those of copies; and the digest of every melody then."""
 
+    folder: Path
+    digests: Words
+    first: Numbers
+    second: Numbers
+    distances: Floats
+    certainty: Certainty
+    is_exact: bool
 
-def _found(ready: Prepared, chances: Chances, scored: ScoredPairs, new: Numbers | None, level: float) -> FoundPairs:
-    """From places and scores to numbers and meanings, for the copies as for their representatives."""
-    everything, distinct, copies, order = ready.everything, ready.distinct, ready.copies, ready.table.order
-    ends = order[scored.first].astype(np.int64), order[scored.second].astype(np.int64)
-    expected = np.sqrt(np.multiply(*(chances.expected(end, scored.scores) for end in ends)))
-    one, two = (distinct[end] for end in ends)
-    distances = _MATCHER.distances_of(scored.scores, everything.own_scores[one], everything.own_scores[two])
-    alike = _with_copies(copies, everything.own_scores)
-    of = np.searchsorted(distinct, alike)
-    one, two = np.concatenate([one, alike]), np.concatenate([two, alike])
-    distances = np.concatenate([distances, np.zeros(len(alike))])
-    expected = np.concatenate([expected, chances.expected(of, chances.own_scores[of])])
-    within = 1.0 - probability(expected, distances) <= level
-    beyond = one[~within & (one == two)]
-    one, two, distances, expected = one[within], two[within], distances[within], expected[within]
-    first, second, of, folded = unfold(one, two, copies, new)
-    return FoundPairs(
-        first,
-        second,
-        distances[of],
-        expected[of],
-        (one == two)[of],
-        level,
-        scored.compared,
-        len(everything),
-        folded=folded,
-        left_copies=len(unfold(beyond, beyond, copies, new).first),
-    )
+    def check(self, wanted: Certainty) -> None:
+        """Refuse what these pairs cannot be the beginning of."""
+        known = self.certainty
+        if known.matcher != wanted.matcher:
+            found = f"by the distance of {known.matcher}" if known.matcher else "by their probability"
+            asked = f"by that of {wanted.matcher}" if wanted.matcher else "by their probability"
+            raise ArgumentError(f"{self.folder}: its pairs were found {found}, and must be found {asked} here")
+        if known.level < wanted.level:
+            raise ArgumentError(
+                f"{self.folder}: its pairs have {known.level_words}, and must go as far as {wanted.level_words}; "
+                "what is beyond that is not in it"
+            )
 
+    def new_among(self, digests: Words) -> Numbers:
+        """The numbers of the melodies that were not there."""
+        firsts = firsts_of(np.concatenate([self.digests, digests]))[len(self.digests) :]
+        return np.flatnonzero(firsts >= len(self.digests))
 
-def _with_copies(copies: Numbers, own_scores: npt.NDArray[np.int32]) -> Numbers:
-    """The melodies that others are the same as; without notes there is nothing to be the same."""
-    return np.flatnonzero((np.bincount(copies, minlength=len(copies)) > 1) & (own_scores > 0))
+    def pairs_among(self, digests: Words) -> tuple[Numbers, Numbers, Floats]:
+        """The pairs whose melodies are still there, by today's numbers; of copies, the first stands for all."""
+        today = firsts_of(np.concatenate([digests, self.digests]))[len(digests) :]
+        first, second = today[self.first], today[self.second]
+        is_there = np.maximum(first, second) < len(digests)
+        first, second = first[is_there], second[is_there]
+        return np.minimum(first, second), np.maximum(first, second), self.distances[is_there]

@@ -15,9 +15,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from roslin.collection.files import write_text
-from roslin.concordances.concordance import KIND_WORDS, KINDS, Concordances, SourceRecord
-from roslin.concordances.copies import MOST_COPIES
-from roslin.concordances.names import surname
+from roslin.concordances.concordance import KIND_WORDS, KINDS, Concordances, SourceRecord, surname
+from roslin.concordances.pairs import MOST_COPIES
 from roslin.display.words import N_, _, ngettext, number
 from roslin.errors import ArgumentError
 from roslin.matchers.roslin.roslin import Roslin

@@ -24,18 +24,16 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from roslin.collection.folding import fold
-from roslin.concordances.concordance import KIND_WORDS, Concordances, GroupKind, SourceRecord
-from roslin.concordances.decisions import MAX_NOTE, VERDICTS, GroupState, PairState, state_of_group
-from roslin.concordances.find import concordances_folder
-from roslin.concordances.review import Review
+from roslin.concordances.concordance import KIND_WORDS, Concordances, GroupKind, SourceRecord, concordances_folder
+from roslin.concordances.review import MAX_NOTE, VERDICTS, GroupState, PairState, Review, state_of_group
 from roslin.display.words import N_
 from roslin.errors import CollectionError, RoslinError
 from roslin.report.concordances import PageGroup, compared_words, disagreeing_pairs, page_group
 from roslin.report.synopsis import SIGNS, Glyphs
 from roslin.report.tune_groups import GroupLine, GroupSummary, group_lines, summaries
+from roslin.web.forms import read_form
 from roslin.web.library import Library, Opened
 from roslin.web.rendering import rendered
-from roslin.web.forms import read_form
 from roslin.web.reviewers import MAX_NAME, Door, Reviewer
 
 _LINES_DRAWN = 24

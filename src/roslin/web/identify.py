@@ -18,8 +18,7 @@ from markupsafe import Markup
 from pydantic import BaseModel, Field
 
 from roslin.api import Collection
-from roslin.concordances.attribution import Identification, SourceMatch
-from roslin.concordances.identify import by_source, source_named
+from roslin.concordances.identify import Identification, SourceMatch, by_source, source_named
 from roslin.deadline import Deadline
 from roslin.errors import ArgumentError, RoslinError, TimeLimitError, UnknownNameError, UnknownRecordError
 from roslin.matchers import DEFAULT_MATCHER, matcher

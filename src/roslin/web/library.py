@@ -19,7 +19,7 @@ from fastapi import Depends, Request
 
 from roslin.api import Collection
 from roslin.collection.files import DATABASE
-from roslin.concordances.find import concordances_folder
+from roslin.concordances.concordance import concordances_folder
 from roslin.display.words import words
 from roslin.errors import CollectionError, RoslinError, TimeLimitError
 from roslin.web.progress import GoneError

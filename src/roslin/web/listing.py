@@ -3,7 +3,7 @@
 The list that was found is narrowed; nothing is searched again. The counts beside the facets are those of the list, and
 a choice leaves exactly as many as its count. Where a line in the list shows where chance begins, the melodies above it
 are counted; the others follow, narrowed, folded and ordered by themselves. Melodies are identical if they have the
-same intervals, note values, metre and phrases, in any key (`roslin.concordances.copies`).
+same intervals, note values, metre and phrases, in any key (`roslin.concordances.pairs`).
 
 Without a query, the list has all melodies that the filters leave.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from roslin.api import Collection
 from roslin.collection.asked import chosen_values
 from roslin.collection.facets import Facet, facets_of
-from roslin.concordances.copies import same_among
+from roslin.concordances.pairs import same_among
 from roslin.errors import ArgumentError
 from roslin.types import Numbers
 from roslin.web.answers import AboutAnswer, BrowseAnswer, FacetAnswer, FilterAnswer

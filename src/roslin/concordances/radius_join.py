@@ -16,28 +16,25 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from roslin.collection.arrays import ArrayFile, Arrays
 from roslin.collection.opened import opened
 from roslin.collection.store import Store
-from roslin.concordances.copies import firsts_of, unfold
-from roslin.concordances.earlier import EarlierPairs
-from roslin.concordances.journal import Arrays, Journal, Stage, do_pieces
-from roslin.concordances.mapped import map_array, write_array
-from roslin.concordances.pairs import FoundPairs
-from roslin.errors import ArgumentError
+from roslin.concordances.pairs import EarlierPairs, FoundPairs, digests_of_notes, firsts_of, unfold
+from roslin.concordances.resume import Journal, Stage
+from roslin.errors import ArgumentError, CollectionError
 from roslin.matchers import Matcher, matcher
 from roslin.represent.packed import Packed
 from roslin.search.request import Request, longest_query, within_radius
 from roslin.search.work import Work
-from roslin.types import Flags, Floats, Numbers, Words
+from roslin.types import Floats, Numbers
 
-RADIUS_VERSION = 1  # of what a journal holds
+RADIUS_VERSION = 2  # of the files in a folder
 PIECE = 64  # melodies that are queries in one piece of work
 _AT_ONCE = 20_000  # melodies
-_SEEN = ("onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice")
+_NEAR = Stage("near", {"first": np.int64, "second": np.int64, "distances": np.float64}, "comparing")
 
 
 def find_within(
@@ -67,20 +64,25 @@ def find_within(
     asked = np.ones(len(store), dtype=bool) if new is None else np.isin(copies, copies[new])
     with ExitStack() as stack:
         place = Path(folder if folder is not None else stack.enter_context(tempfile.TemporaryDirectory()))
-        journal = Journal(place, _about(store, chosen, radius, asked))
-        write_array(place / "queries.bin", distinct)
-        write_array(place / "is_new.bin", asked)
+        about = {
+            "version": RADIUS_VERSION,
+            "token": store.about["token"],
+            "melodies": len(store),
+            "matcher": repr(chosen),
+            "radius": radius,
+            "new": hashlib.sha256(asked.tobytes()).hexdigest(),
+        }
+        journal = Journal(place, about)
+        _queries_file(place).write({"queries": distinct, "is_new": asked})
         task = RadiusPiece(str(store.path.resolve()), store.about["token"], str(place.resolve()), repr(chosen), radius)
         count = -(-len(distinct) // PIECE)
         work.report(0.0, "getting ready")
-        do_pieces(work, journal, "near", task, count, Stage("comparing", 0.0, 1.0))
-        near = journal.columns("near", count, ("first", "second", "distances")) if count else _nothing()
+        journal.do(work, _NEAR, task, count)
+        near = journal.columns(_NEAR, count)
     if earlier is not None:
         known = dict(zip(near, earlier.pairs_among(digests), strict=True))
-        near, new = (
-            {name: np.concatenate([near[name], known[name][known["distances"] <= radius]]) for name in near},
-            None,
-        )
+        is_within = known["distances"] <= radius
+        near, new = {name: np.concatenate([near[name], known[name][is_within]]) for name in near}, None
     one, two, distances = _once(near, len(store))
     alike = distinct[np.bincount(copies, minlength=len(copies))[distinct] > 1]
     one, two = np.concatenate([one, alike]), np.concatenate([two, alike])
@@ -118,13 +120,19 @@ class RadiusPiece:
     def __call__(self, number: int) -> Arrays:
         """The result of one piece: queries, those near to them, and their distances."""
         store, chosen = opened(self.collection, self.token), matcher(self.matcher)
-        queries = map_array(Path(self.folder) / "queries.bin", np.int64)
-        is_new = map_array(Path(self.folder) / "is_new.bin", np.bool_)
+        asked = _queries_file(Path(self.folder)).read()
+        if asked is None:
+            raise CollectionError(f"{self.folder}: damaged: queries.bin is not what was written; delete the folder")
+        queries, is_new = asked["queries"], asked["is_new"]
         news = queries[is_new[queries]]
-        found = [_nothing()]
+        found = [{name: np.empty(0, dtype) for name, dtype in _NEAR.arrays.items()}]
         for query in queries[number * PIECE : (number + 1) * PIECE].tolist():
             found.append(_near(store, chosen, self.radius, query, queries if is_new[query] else news))
         return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+
+
+def _queries_file(folder: Path) -> ArrayFile:
+    return ArrayFile(folder / "queries.bin", "queries of a comparison", {"queries": np.int64, "is_new": np.bool_})
 
 
 def _near(store: Store, chosen: Matcher, radius: float, query: int, asked: Numbers) -> Arrays:
@@ -139,10 +147,6 @@ def _near(store: Store, chosen: Matcher, radius: float, query: int, asked: Numbe
         "second": near[is_asked].astype(np.int64),
         "distances": distances[is_asked].astype(np.float64),
     }
-
-
-def _nothing() -> Arrays:
-    return {"first": np.empty(0, np.int64), "second": np.empty(0, np.int64), "distances": np.empty(0)}
 
 
 def _once(near: Arrays, melodies: int) -> tuple[Numbers, Numbers, Floats]:
@@ -164,30 +168,3 @@ def _comparable(packed: Packed, chosen: Matcher, numbers: Numbers) -> Numbers:
         sounding = np.concatenate([[0], np.cumsum(~notes.notes["is_grace"])])[notes.offsets]
         found.append(piece[(np.diff(notes.offsets) <= most) & (np.diff(sounding) > 0)])
     return np.concatenate(found)
-
-
-def digests_of_notes(packed: Packed) -> Words:
-    """A digest of all that a matcher can see of each melody: its notes and bar lines."""
-    digests = bytearray()
-    for start in range(0, len(packed), _AT_ONCE):
-        part = packed.part(start, min(start + _AT_ONCE, len(packed)))
-        columns = [(np.ascontiguousarray(part.notes[name]), part.offsets) for name in _SEEN]
-        columns.append((np.ascontiguousarray(part.barlines), part.bar_offsets))
-        for number in range(len(part)):
-            key = hashlib.blake2b(digest_size=16)
-            for values, offsets in columns:
-                rows = values[offsets[number] : offsets[number + 1]]
-                key.update(len(rows).to_bytes(8, "little") + rows.tobytes())
-            digests += key.digest()
-    return np.frombuffer(bytes(digests), np.uint64).reshape(-1, 2)
-
-
-def _about(store: Store, chosen: Matcher, radius: float, asked: Flags) -> dict[str, Any]:
-    return {
-        "version": RADIUS_VERSION,
-        "token": store.about["token"],
-        "melodies": len(store),
-        "matcher": repr(chosen),
-        "radius": radius,
-        "new": hashlib.sha256(asked.tobytes()).hexdigest(),
-    }
