@@ -14,11 +14,8 @@ from roslin.campaign.fitting import (
     average_precisions,
     choose_members,
     cross_validated,
-    evenly,
     fit_weights,
     fitted_folds,
-    judged_by,
-    left_out,
     member_scores,
 )
 from roslin.errors import ArgumentError
@@ -124,25 +121,6 @@ def test_choosing_in_every_fold_does_not_reward_luck() -> None:
     assert unseen < seen - 0.05
 
 
-def test_lists_of_any_length_count_the_same() -> None:
-    for_first = made("long", [[2.0, 1.0], [1.0, 2.0]], [0])
-    for_second = made("short", [[1.0, 2.0], [2.0, 1.0]], [0])
-    by_number = [for_first] * 3 + [for_second]
-    assert choose_members(by_number, 1) == (1.0, 0.0)
-    assert choose_members([for_first] + [for_second] * 3, 1) == (0.0, 1.0)
-    even = evenly([[for_first] * 3, [for_second]])
-    assert [each.counts for each in even] == [1 / 3, 1 / 3, 1 / 3, 1]
-    lopsided = evenly([[for_first] * 3, [for_second], [for_second]])
-    assert choose_members(lopsided, 1) == (0.0, 1.0)
-
-
-def test_the_same_scores_under_another_truth() -> None:
-    scores = [made("p", [[3.0, 2.0, 1.0]], [0]), made("q", [[3.0, 2.0, 1.0]], [0, 1])]
-    (other,) = judged_by(scores, Truth({"q": [["d2", "q"]], "elsewhere": [["d0"]]}))
-    assert (other.query, other.is_relevant.tolist()) == ("q", [False, False, True])
-    assert judged_by(scores, Truth({"p": [["not-there"]]})) == []
-
-
 def test_folds_need_groups() -> None:
     scores = noisy(4, 1)
     with pytest.raises(ArgumentError, match="from 2 to the number of groups, 1"):
@@ -170,9 +148,5 @@ def test_scores_of_a_collection(tunes: Collection) -> None:
     ids = found.documents
     order = np.argsort(-found.scores[0], kind="stable")
     assert ids[order[0]] == min(ids, key=lambda id: (distances[tunes.ids().index(id)], ids.index(id)))
-    (fewer,) = left_out([found], {"roslin-castle": ["roslin-castle-2", "roslin-castle-4"]})
-    assert set(found.documents) - set(fewer.documents) == {"roslin-castle-4"}
-    assert fewer.is_relevant.sum() == 1
-    assert fewer.scores.shape == (2, len(tunes) - 2)
     with pytest.raises(ArgumentError, match="nothing to fit"):
         member_scores(tunes, [], truth)

@@ -13,7 +13,7 @@ import pytest
 
 import roslin
 from roslin import Collection, Melody, load_plugin, matcher, run_campaign
-from roslin.campaign.identity import code_checksum
+from roslin.campaign.asking import code_checksum
 from roslin.matchers import DP, fuse
 from roslin.starter import truth_path, tunes_path
 from roslin.truth import read_truth

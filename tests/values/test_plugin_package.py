@@ -242,7 +242,7 @@ tunes = roslin.load("tunes.num")
 assert repr(roslin.matcher("fuse(lengths(factor=3), ends)")) == "fuse(lengths(factor=3), ends)"
 print(roslin.matcher("lengths").distances(tunes[0], tunes).tolist())
 print(roslin.evaluate.measure("LISTED")([["a"]], ["a", "b"]))
-from roslin.campaign.identity import code_checksum
+from roslin.campaign.asking import code_checksum
 assert code_checksum(roslin.matcher("lengths")) and code_checksum(roslin.matcher("ends"))  # a package has a source
 """
     assert fresh.run("-c", code).stdout == "[0.0, 1.0, 2.0, 2.0]\n2.0\n"

@@ -1,8 +1,8 @@
 """Campaigns: many systems, the same queries, one report.
 
-campaign       asks every system every query and evaluates the lists
-questions      the queries and truths of a campaign, checked before the first search
-resume         the lists that are finished, kept on disk
+campaign       every query to every system, the evaluation of the lists, and their provenance
+asking         the queries and truths, checked before the first search; one list; lists that are finished, on disk
+tables         standings, pairs, ties, times and disagreements
 fitting        members and weights of a fusion, fitted with cross-validation
 made_queries   queries with known mistakes, after MIREX 2007
 """

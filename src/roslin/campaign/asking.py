@@ -1,32 +1,35 @@
-"""One query put to one system: what is asked, and how a list of k documents is made of the answer.
+"""Queries put to systems: what is asked, how a list of k documents is made of the answer, and lists kept on disk.
 
 Documents at the same distance are in the list all or not at all, because only their ids could say which come first. So
 a list whose k-th document is tied goes on to the end of the tie. A tie that would make it more than `LONGEST` times as
 long is left out as a whole: `is_cut_in_a_tie` says so.
-
-`Asking` is a task that any process can do which sees the collection: it holds a path, and opens the collection there
-once.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import inspect
 import json
+import sqlite3
+import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from types import FunctionType, ModuleType
+from typing import Any, Self
 
 import numpy as np
 
 from roslin.collection.opened import opened
 from roslin.collection.store import Store
-from roslin.errors import ArgumentError, MelodyError, UnknownNameError
+from roslin.errors import ArgumentError, CollectionError, MelodyError, UnknownNameError
 from roslin.matchers import Matcher
-from roslin.matchers.base import check_query
+from roslin.matchers.base import FunctionMatcher, check_query
 from roslin.melody import Melody
 from roslin.notation import records
 from roslin.run import Ranking
@@ -35,8 +38,10 @@ from roslin.search.program import checksum
 from roslin.search.work import Work
 from roslin.truth.model import Truth
 from roslin.truth.qrel import read_truth
+from roslin.types import Progress
 
 LONGEST = 10
+Share = tuple[float, float]  # where a question begins and ends in all the work, from 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +92,52 @@ def length_of_list(distances: Sequence[float], k: int) -> tuple[int, bool]:
     return (length, False) if length <= LONGEST * k else (sum(each < last for each in distances), True)
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """Asks for lists of k documents of the collection at a path, in the state with a token."""
+def answers_here(
+    collection: Store,
+    k: int,
+    threads: int,
+    progress: Progress,
+    questions: Sequence[Question],
+    shares: Sequence[Share],
+) -> Iterator[Ranking]:
+    """The lists for questions, in order, by searches in this process. `shares`: where each is in all the work."""
+    warm = set[str]()
+    for each, share in zip(questions, shares, strict=True):
+        told = _within(progress, share, f"{each.matcher!r}, {each.id}")
+        if repr(each.matcher) not in warm:  # the first search of a system may make an index: no query's own time
+            ask(each, collection, k, Work(threads, progress=told))
+            warm.add(repr(each.matcher))
+        yield ask(each, collection, k, Work(threads, progress=told))
+    progress(1.0, "evaluating")
 
-    path: str
-    token: str
-    k: int
 
-    def __call__(self, question: Question) -> Ranking:
-        """The list for one question. The first of a system may make an index: nobody's time per query."""
-        collection = opened(self.path, self.token)
-        key = (self.path, self.token, repr(question.matcher))
-        with _LOCK:
-            is_warm = key in _WARM
-            _WARM.add(key)
-        if not is_warm:
-            ask(question, collection, self.k)
-        return ask(question, collection, self.k)
+def _within(progress: Progress, share: Share, name: str) -> Progress:
+    """What tells the progress of one search as that of the campaign."""
+    begin, end = share
+    return lambda done, _: progress(begin + done * (end - begin), name)
+
+
+def answers_elsewhere(
+    collection: Store, k: int, work: Work, questions: Sequence[Question], shares: Sequence[Share]
+) -> Iterator[Ranking]:
+    """The same by whoever does the work: processes that see the collection, which each opens once."""
+    asking = partial(_ask_there, str(collection.path.resolve()), collection.about["token"], k)
+    for each, (_, end), ranking in zip(questions, shares, work.map(asking, questions), strict=True):
+        work.report(end, f"{each.matcher!r}, {each.id}")
+        yield ranking
+    work.report(1.0, "evaluating")
+
+
+def _ask_there(path: str, token: str, k: int, question: Question) -> Ranking:
+    """The list for one question, from the collection at a path in the state with a token."""
+    collection = opened(path, token)
+    key = (path, token, repr(question.matcher))
+    with _LOCK:
+        is_warm = key in _WARM
+        _WARM.add(key)
+    if not is_warm:
+        ask(question, collection, k)
+    return ask(question, collection, k)
 
 
 _WARM: set[tuple[str, str, str]] = set()
@@ -221,3 +254,214 @@ def missing_documents(collection: Store, truths: Sequence[Truth]) -> list[str]:
                 f"so that nobody can find them ({', '.join(_some(sorted(missing), 3))})"
             )
     return remarks
+
+
+# -- finished lists ----------------------------------------------------------------------------------------------------
+#
+# What a campaign has done so far, kept on disk: one row for each system and query, in a small SQLite file.
+#
+# A row is written when its list is complete, in one transaction: a process killed at any moment loses the list that it
+# was working on, and no other. A row is found by a key made of everything that its list depends on, so a list is never
+# taken for that of another collection, parameter or version.
+
+
+_TABLE = """CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, system TEXT NOT NULL, query TEXT NOT NULL,
+    ids TEXT NOT NULL, distances TEXT NOT NULL, is_cut_in_a_tie INTEGER NOT NULL, refusal TEXT NOT NULL,
+    seconds REAL NOT NULL
+)"""
+
+
+class Finished:
+    """Finished lists by key. Use as a context manager."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            self._connection = sqlite3.connect(path)
+            # A commit needs no waiting for the disk: a power cut may cost the last answers, never the file.
+            self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")
+            self._connection.execute(_TABLE)
+        except sqlite3.Error as error:
+            raise CollectionError(f"{path}: cannot be used ({error}); remove it to begin the campaign again") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def get(self, key: str, query: str) -> Ranking | None:
+        """The list under a key, if it is there."""
+        row = self._connection.execute(
+            "SELECT ids, distances, is_cut_in_a_tie, seconds, refusal FROM answers WHERE key = ?", (key,)
+        ).fetchone()
+        if row is None:
+            return None
+        ids, distances, is_cut, seconds, refusal = row
+        return Ranking(query, tuple(json.loads(ids)), tuple(json.loads(distances)), seconds, refusal, bool(is_cut))
+
+    def put(self, key: str, system: str, ranking: Ranking) -> None:
+        """Keep a list. System and query are for people who look into the file."""
+        with self._connection:
+            self._connection.execute(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    key,
+                    system,
+                    ranking.query,
+                    json.dumps(ranking.ids, ensure_ascii=False),
+                    json.dumps(ranking.values),
+                    ranking.is_cut_in_a_tie,
+                    ranking.refusal,
+                    ranking.seconds,
+                ),
+            )
+
+
+# -- the code of a matcher ---------------------------------------------------------------------------------------------
+#
+# Which code a matcher runs, as a checksum: so that a finished list is not taken for that of a matcher since changed.
+#
+# Roslin's own code is in the checksum of the program. For what somebody else wrote it is the source of the class or
+# function, the files of their modules, and those of all modules that these import from beside them: from the same
+# package, or from the same folder. What has no source, because it was typed into a session or made by `exec`, and what
+# holds things that cannot be read in a source, such as the method of an object, may change unseen: it has no checksum.
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+# What wraps a function without a will of its own: caches and compilers.
+_TRANSPARENT = ("functools", "numba")
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+class _UnseenCodeError(Exception):
+    """Something that a distance may depend on has no source."""
+
+
+def code_checksum(matcher: Matcher) -> str | None:
+    """The checksum of all code of a matcher that is not Roslin's own, members too; None where that is not known."""
+    try:
+        return checksum(*_of_matcher(matcher))
+    except _UnseenCodeError:
+        return None
+
+
+def _of_matcher(matcher: Matcher) -> Iterator[str]:
+    if isinstance(matcher, FunctionMatcher):
+        yield from _of_function(type(matcher).function, ())
+    else:
+        for kind in type(matcher).__mro__:
+            yield from _of_class(kind)
+    for value in matcher.parameters.values():
+        for member in value if isinstance(value, tuple) else (value,):
+            if isinstance(member, Matcher):
+                yield from _of_matcher(member)
+
+
+def _of_class(kind: type) -> Iterator[str]:
+    if _is_settled(kind.__module__):
+        return
+    try:
+        yield inspect.getsource(kind)
+    except (OSError, TypeError):
+        raise _UnseenCodeError from None
+    yield from _of_module(kind.__module__)
+
+
+def _of_function(function: Any, within: tuple[Any, ...]) -> Iterator[str]:
+    """A function, all that it wraps, and the values that it was made with; `within` are those it was reached from."""
+    if any(function is outer for outer in within):
+        return
+    inner = (*within, function)
+    if isinstance(function, functools.partial):
+        yield from _of_function(function.func, inner)
+        yield from _of_values([*function.args, *sorted(function.keywords.items())], inner)
+    elif isinstance(function, FunctionType):
+        module = str(function.__globals__.get("__name__", ""))
+        if _is_settled(module):
+            return
+        if not Path(function.__code__.co_filename).is_file():
+            raise _UnseenCodeError
+        try:
+            source, held = inspect.getsource(function.__code__), inspect.getclosurevars(function).nonlocals
+        except (OSError, ValueError):  # the file has changed beyond recognition; a value is not there yet
+            raise _UnseenCodeError from None
+        yield source
+        yield from _of_module(module)
+        yield from _of_values(held.values(), inner)
+        yield from _of_values([*(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())], inner)
+    elif hasattr(function, "__wrapped__") and type(function).__module__.partition(".")[0] in _TRANSPARENT:
+        yield from _of_function(function.__wrapped__, inner)
+    else:
+        raise _UnseenCodeError
+
+
+def _of_values(values: Iterable[Any], within: tuple[Any, ...]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, _PLAIN):
+            yield repr(value)
+        elif isinstance(value, (tuple, list)):
+            yield from _of_values(value, within)
+        elif isinstance(value, Matcher):
+            yield repr(value)
+            yield from _of_matcher(value)
+        elif isinstance(value, ModuleType):
+            yield from _of_module(value.__name__)
+        elif isinstance(value, type):
+            yield from _of_class(value)
+        else:
+            yield from _of_function(value, within)
+
+
+def _of_module(name: str) -> Iterator[str]:
+    """The checksums of the file of a module, and of those that lie beside it and that it uses."""
+    module = sys.modules.get(name)
+    if _is_settled(name):
+        return
+    if module is None or not _file(module):
+        raise _UnseenCodeError
+    found, waiting, root = {name: module}, [module], _root(module)
+    while waiting:
+        for other in _used(waiting.pop()):
+            if other.__name__ not in found and root and _is_below(root, other):
+                found[other.__name__] = other
+                waiting.append(other)
+    for _, each in sorted(found.items()):
+        file = _file(each)
+        yield hashlib.sha256(file.read_bytes() if file else b"").hexdigest()
+
+
+def _is_settled(module: str) -> bool:
+    """Whether the checksum of the program, or the version of Python, says all about a module."""
+    package = module.partition(".")[0]
+    return package == "roslin" or (package in sys.stdlib_module_names and package != "__main__")
+
+
+def _is_below(root: Path, module: ModuleType) -> bool:
+    file = _file(module)
+    if file is None or _is_settled(module.__name__) or not file.is_relative_to(root):
+        return False
+    return not set(_INSTALLED) & set(file.relative_to(root).parts)
+
+
+def _file(module: ModuleType) -> Path | None:
+    name = getattr(module, "__file__", None)
+    return Path(name) if name and Path(name).is_file() else None
+
+
+def _root(module: ModuleType) -> Path | None:
+    """The folder of the package, or else of the module, unless many strangers live there."""
+    package = sys.modules.get(module.__name__.partition(".")[0])
+    file = _file(package) if package is not None and hasattr(package, "__path__") else None
+    folder = (file or _file(module) or Path()).parent
+    return None if folder.name in _INSTALLED else folder
+
+
+def _used(module: ModuleType) -> Iterator[ModuleType]:
+    """The modules whose names, functions or classes a module has."""
+    for value in list(vars(module).values()):
+        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        other = sys.modules.get(name) if isinstance(name, str) else None
+        if other is not None and other is not module:
+            yield other

@@ -27,20 +27,23 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from roslin.campaign.asking import (
     LONGEST,
-    Asking,
+    Finished,
     Question,
-    ask,
+    Share,
+    answers_elsewhere,
+    answers_here,
     chosen_queries,
     chosen_truths,
+    code_checksum,
     documents_asked,
     missing_documents,
 )
-from roslin.campaign.identity import Finished, code_checksum
 from roslin.collection.files import remove_scratch, write_text
 from roslin.collection.store import Store
 from roslin.display.table import FrameLibrary, Table, frame
@@ -191,13 +194,23 @@ def run_campaign(
     (output / "runs").mkdir(parents=True, exist_ok=True)
     for place in (output, output / "runs"):
         remove_scratch(place)
-    named = {repr(each): f"runs/{file}" for each, file in zip(chosen, _file_names(chosen), strict=True)}
+    files = [f"runs/{file}" for file in _file_names(chosen)]
+    itself = documents_asked(collection, asked)
+    collection_checksum = checksum(collection.about["arrays_sha256"], *collection.ids())
     with Finished(output / "finished.sqlite") as finished:
-        itself = documents_asked(collection, asked)
-        campaigning = _Campaigning(collection, known, k, finished, itself)
-        questions = campaigning.questions(chosen, asked)
-        answers = _spread(collection, k, work) if work else _here(collection, k, threads, progress)
-        systems = campaigning.all(questions, answers, named)
+        questions = [
+            Question(each, id, query, id in itself and not any(_has(truth, id) for truth in known))
+            for each in chosen
+            for id, query in asked.items()
+        ]
+        keys = _identities(questions, collection_checksum, k)
+        here = partial(answers_here, collection, k, threads, progress or (lambda _done, _name: None))
+        answers = partial(answers_elsewhere, collection, k, work) if work else here
+        rankings = _answered(questions, keys, finished, answers)
+    systems = tuple(
+        System(each, file, Run(rankings[first : first + len(asked)], name=repr(each), kind="distance"))
+        for each, file, first in zip(chosen, files, range(0, len(questions), len(asked)), strict=True)
+    )
     checksums = {system.name: _write(output / system.file, system.run.to_trec()) for system in systems}
     evaluations = _evaluate(known, systems, wanted, itself)
     provenance = {
@@ -207,28 +220,16 @@ def run_campaign(
             "melodies": len(collection),
             "notes": int(collection.about["notes"]),
             "written": collection.about["written"],
-            "sha256": campaigning.collection_checksum,
+            "sha256": collection_checksum,
         },
-        "queries": {
-            "from": _origin(queries),
-            "number": len(asked),
-            "sha256": checksum(*(_text_of(query) for query in asked.values())),
-        },
+        "queries": {"from": _origin(queries), "number": len(asked), "sha256": checksum(*map(_text_of, asked.values()))},
         "truths": [about for _, about in about_truths],
         "k": k,
         "measures": [repr(each) for each in wanted],
         "systems": [_about(system, checksums[system.name]) for system in systems],
     }
     _write(output / "campaign.json", json.dumps(provenance, ensure_ascii=False, indent=1, default=repr) + "\n")
-    for system in systems:
-        for query, reason in system.refused.items():
-            remarks.append(f"{system.name} cannot take query {query}: {reason}; counted as an empty list")
-        cut = sum(ranking.is_cut_in_a_tie for ranking in system.run.rankings.values())
-        if cut:
-            remarks.append(
-                f"{system.name}: {counted(cut, 'list')} of {len(asked)} end before rank {k}, at a tie of more than "
-                f"{(LONGEST - 1) * k} documents that nothing but their ids could order: left out"
-            )
+    remarks += _remarks(systems, k)
     return Campaign(evaluations, systems, asked, provenance, tuple(remarks))
 
 
@@ -242,110 +243,46 @@ def _matchers(names: Sequence[str | Matcher]) -> list[Matcher]:
     return chosen
 
 
-# -- asking -----------------------------------------------------------------------------------------------------------
+# -- lists ------------------------------------------------------------------------------------------------------------
 
 
-class _Campaigning:
-    """Puts every query to every system, and keeps what they answer."""
-
-    def __init__(self, collection: Store, truths: Sequence[Truth], k: int, finished: Finished, itself: Set[str]):
-        self.truths, self.k, self.finished, self.itself = truths, k, finished, itself
-        self.collection_checksum = checksum(collection.about["arrays_sha256"], *collection.ids())
-        self.versions = json.dumps(program_versions())
-
-    def questions(self, matchers: Sequence[Matcher], queries: Mapping[str, Melody]) -> list[Question]:
-        """All that is asked, one system after the other."""
-        return [Question(each, id, query, self._is_left_out(id)) for each in matchers for id, query in queries.items()]
-
-    def all(self, questions: Sequence[Question], answers: _Answers, files: Mapping[str, str]) -> tuple[System, ...]:
-        """The systems with their lists. What is not known yet is asked for, and kept as soon as it is there."""
-        keys = self._keys(questions)
-        known = [self.finished.get(key, each.id) if key else None for key, each in zip(keys, questions, strict=True)]
-        missing = [number for number, ranking in enumerate(known) if ranking is None]
-        shares = [(number / len(questions), (number + 1) / len(questions)) for number in missing]
-        for number, ranking in zip(missing, answers([questions[number] for number in missing], shares), strict=True):
-            if key := keys[number]:
-                self.finished.put(key, repr(questions[number].matcher), ranking)
-            known[number] = ranking
-        lists: dict[str, list[Ranking]] = {}
-        for each, found in zip(questions, known, strict=True):
-            assert found is not None
-            lists.setdefault(repr(each.matcher), []).append(found)
-        matchers = {repr(each.matcher): each.matcher for each in questions}
-        return tuple(
-            System(matchers[name], files[name], Run(rankings, name=name, kind="distance"))
-            for name, rankings in lists.items()
+def _identities(questions: Sequence[Question], collection_checksum: str, k: int) -> list[str | None]:
+    """The checksum of all that each answer depends on; None where code may change unseen: nothing is kept of it."""
+    codes = {each.matcher: code_checksum(each.matcher) for each in questions}
+    texts = {each.id: _text_of(each.query) for each in questions}
+    versions = json.dumps(program_versions())
+    return [
+        None
+        if (code := codes[each.matcher]) is None
+        else checksum(
+            versions,
+            collection_checksum,
+            json.dumps(_parameters(each.matcher), default=repr),
+            each.matcher.name,
+            code,
+            f"{k} with whole ties, at most {LONGEST} times as many",
+            str(each.is_left_out),
+            texts[each.id],
         )
-
-    def _keys(self, questions: Sequence[Question]) -> list[str | None]:
-        """The checksum of all that each answer depends on; None where code may change unseen: nothing is kept of it."""
-        codes = {each.matcher: code_checksum(each.matcher) for each in questions}
-        texts = {each.id: _text_of(each.query) for each in questions}
-        return [
-            None
-            if (code := codes[each.matcher]) is None
-            else checksum(
-                self.versions,
-                self.collection_checksum,
-                json.dumps(_parameters(each.matcher), default=repr),
-                each.matcher.name,
-                code,
-                f"{self.k} with whole ties, at most {LONGEST} times as many",
-                str(each.is_left_out),
-                texts[each.id],
-            )
-            for each in questions
-        ]
-
-    def _is_left_out(self, query: str) -> bool:
-        return query in self.itself and not any(query in group for each in self.truths for group in each.get(query, ()))
+        for each in questions
+    ]
 
 
-# From questions, and where each lies in the work that progress is told of, to their answers, in order.
-_Answers = Callable[[Sequence[Question], Sequence[tuple[float, float]]], Iterator[Ranking]]
-
-
-def _here(collection: Store, k: int, threads: int, progress: Progress | None) -> _Answers:
-    """Answers of this process."""
-
-    def answers(questions: Sequence[Question], shares: Sequence[tuple[float, float]]) -> Iterator[Ranking]:
-        warm = set[str]()
-        for each, share in zip(questions, shares, strict=True):
-            told = _Told(progress, share, f"{each.matcher!r}, {each.id}")
-            if repr(each.matcher) not in warm:
-                # The first search of a system may make an index: nobody's time per query.
-                ask(each, collection, k, Work(threads, progress=told))
-                warm.add(repr(each.matcher))
-            yield ask(each, collection, k, Work(threads, progress=told))
-        if progress:
-            progress(1.0, "evaluating")
-
-    return answers
-
-
-def _spread(collection: Store, k: int, work: Work) -> _Answers:
-    """Answers of whoever does the work."""
-    asking = Asking(str(collection.path.resolve()), collection.about["token"], k)
-
-    def answers(questions: Sequence[Question], shares: Sequence[tuple[float, float]]) -> Iterator[Ranking]:
-        for each, share, ranking in zip(questions, shares, work.map(asking, questions), strict=True):
-            work.report(share[1], f"{each.matcher!r}, {each.id}")
-            yield ranking
-        work.report(1.0, "evaluating")
-
-    return answers
-
-
-class _Told:
-    """Passes the progress of one search on as that of the campaign."""
-
-    def __init__(self, progress: Progress | None, share: tuple[float, float], what: str):
-        self.progress, self.share, self.what = progress, share, what
-
-    def __call__(self, done: float, _: str) -> None:
-        if self.progress:
-            begin, end = self.share
-            self.progress(begin + done * (end - begin), self.what)
+def _answered(
+    questions: Sequence[Question],
+    keys: Sequence[str | None],
+    finished: Finished,
+    answers: Callable[[Sequence[Question], Sequence[Share]], Iterator[Ranking]],
+) -> list[Ranking]:
+    """The lists of all questions. What is not known yet is asked for, and kept as soon as it is there."""
+    known = [finished.get(key, each.id) if key else None for key, each in zip(keys, questions, strict=True)]
+    missing = [number for number, ranking in enumerate(known) if ranking is None]
+    shares = [(number / len(questions), (number + 1) / len(questions)) for number in missing]
+    for number, ranking in zip(missing, answers([questions[number] for number in missing], shares), strict=True):
+        if key := keys[number]:
+            finished.put(key, repr(questions[number].matcher), ranking)
+        known[number] = ranking
+    return [ranking for ranking in known if ranking is not None]
 
 
 # -- what comes out ---------------------------------------------------------------------------------------------------
@@ -367,9 +304,7 @@ def _lists(run: Run, truth: Truth, itself: Set[str]) -> Run:
     """The lists of the queries of a truth; where only another truth has the query among its documents, without it."""
     return Run(
         [
-            without(ranking, query)
-            if query in itself and not any(query in group for group in truth[query])
-            else ranking
+            without(ranking, query) if query in itself and not _has(truth, query) else ranking
             for query, ranking in run.rankings.items()
             if query in truth
         ],
@@ -382,6 +317,24 @@ def _quietly(truth: Truth, runs: Sequence[Run], measures: Sequence[Measure], **r
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyTruthWarning)  # the report says it, with the names of the queries
         return evaluate(truth, list(runs), measures, **rules)
+
+
+def _remarks(systems: Sequence[System], k: int) -> Iterator[str]:
+    """The queries that a system refused, and the lists that end at a tie."""
+    for system in systems:
+        for query, reason in system.refused.items():
+            yield f"{system.name} cannot take query {query}: {reason}; counted as an empty list"
+        lists = system.run.rankings.values()
+        if cut := sum(ranking.is_cut_in_a_tie for ranking in lists):
+            yield (
+                f"{system.name}: {counted(cut, 'list')} of {len(lists)} end before rank {k}, at a tie of more than "
+                f"{(LONGEST - 1) * k} documents that nothing but their ids could order: left out"
+            )
+
+
+def _has(truth: Truth, query: str) -> bool:
+    """Whether a truth has a query among the documents of its list."""
+    return any(query in group for group in truth.get(query, ()))
 
 
 def _origin(queries: object) -> str:

@@ -15,14 +15,12 @@ must complete each other.)
 
 Cross-validation leaves out whole groups of queries, such as all of one composer: what was learnt from a composer's
 works must not be rewarded on his others. Whatever `fit` does, choosing members too, it sees the other groups only.
-Documents that a truth says nothing about, such as a query's copies in a truth of variants, can be left out
-(`left_out`). Where several lists are fitted together, `evenly` lets each count the same, however long it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -31,7 +29,6 @@ import numpy.typing as npt
 from roslin.collection.store import Store
 from roslin.errors import ArgumentError
 from roslin.matchers import Matcher, matcher
-from roslin.melody import Melody
 from roslin.run.fusion import scaled
 from roslin.truth.model import Truth
 from roslin.types import Floats, Progress
@@ -47,16 +44,12 @@ DEPTH = 400
 
 @dataclass(frozen=True, slots=True)
 class QueryScores:
-    """The scaled scores of each member for the documents that matter to a query, and which of them are relevant.
-
-    `counts` is how much the query counts when something is fitted.
-    """
+    """The scaled scores of each member for the documents that matter to a query, and which of them are relevant."""
 
     query: str
     documents: tuple[str, ...]
     scores: npt.NDArray[np.float32]
     is_relevant: npt.NDArray[np.bool_]
-    counts: float = 1.0
 
 
 def member_scores(
@@ -64,12 +57,8 @@ def member_scores(
     members: Sequence[str | Matcher],
     truth: Truth,
     progress: Progress | None = None,
-    altered: Callable[[Melody], Melody] | None = None,
 ) -> list[QueryScores]:
-    """What each member says about each query of the truth that the collection has. The query itself is left out.
-
-    With `altered`, each query is asked in another form, such as another tempo.
-    """
+    """The scores of each member for each query of the truth that the collection has. The query itself is left out."""
     chosen = [matcher(member) for member in members]
     if not chosen:
         raise ArgumentError("there is nothing to fit: no member is given")
@@ -79,8 +68,7 @@ def member_scores(
     queries = [query for query in truth if query in number and any(id in number for id in _relevant(truth, query))]
     found = []
     for done, query in enumerate(queries, start=1):
-        melody = altered(collection[query]) if altered else collection[query]
-        rows = np.stack([scaled(each.distances(melody, packed)).astype(np.float32) for each in chosen])
+        rows = np.stack([scaled(each.distances(collection[query], packed)).astype(np.float32) for each in chosen])
         relevant = np.array(sorted(number[id] for id in _relevant(truth, query) if id in number))
         kept = np.zeros(len(ids), dtype=bool)
         for row in rows:
@@ -93,35 +81,6 @@ def member_scores(
         if progress:
             progress(done / len(queries), "comparing")
     return found
-
-
-def judged_by(scores: Sequence[QueryScores], truth: Truth) -> list[QueryScores]:
-    """The same scores under another truth: its queries, and what it calls relevant."""
-    found = []
-    for each in scores:
-        relevant = _relevant(truth, each.query) if each.query in truth else set()
-        is_relevant = np.array([document in relevant for document in each.documents], dtype=bool)
-        if is_relevant.any():
-            found.append(replace(each, is_relevant=is_relevant))
-    return found
-
-
-def left_out(scores: Sequence[QueryScores], without: Mapping[str, Iterable[str]]) -> list[QueryScores]:
-    """The same without these documents of a query, unless they are relevant."""
-    fewer = []
-    for each in scores:
-        unwanted = set(without.get(each.query, ()))
-        kept = each.is_relevant | np.array([document not in unwanted for document in each.documents])
-        documents = tuple(document for document, is_kept in zip(each.documents, kept, strict=True) if is_kept)
-        fewer.append(
-            replace(each, documents=documents, scores=each.scores[:, kept], is_relevant=each.is_relevant[kept])
-        )
-    return fewer
-
-
-def evenly(lists: Iterable[Sequence[QueryScores]]) -> list[QueryScores]:
-    """The queries of several lists as one, in which each list counts the same."""
-    return [replace(each, counts=1.0 / len(scores)) for scores in lists for each in scores]
 
 
 def _relevant(truth: Truth, query: str) -> set[str]:
@@ -150,14 +109,27 @@ def _precisions(scores: Sequence[QueryScores], weights: Floats) -> Floats:
 
 
 def _fitness(scores: Sequence[QueryScores], weights: Floats) -> Floats:
-    """What is raised by fitting: mean average precision, each query as much as it counts. One for each row."""
-    counts = [each.counts for each in scores]
-    return np.asarray(np.average(_precisions(scores, weights), axis=1, weights=counts), dtype=np.float64)
+    """What is raised by fitting: mean average precision, one for each row of weights."""
+    means: Floats = _precisions(scores, weights).mean(axis=1)
+    return means
 
 
 def fit_weights(scores: Sequence[QueryScores]) -> Weights:
     """The weights with the best mean average precision that trying finds."""
-    return _improved(scores, np.ones(_members(scores)))
+    weights = np.ones(_members(scores))
+    best = _fitness(scores, weights[None])[0]
+    for _ in range(ROUNDS):
+        before = weights
+        for member in range(len(weights)):
+            tried = np.repeat(weights[None], len(GRID), axis=0)
+            tried[:, member] = GRID
+            tried = tried[tried.any(axis=1)]
+            fitness = _fitness(scores, tried)
+            if fitness.max() > best + GAIN:
+                best, weights = fitness.max(), tried[fitness.argmax()]
+        if weights is before:
+            break
+    return tuple(weights.tolist())
 
 
 def choose_members(scores: Sequence[QueryScores], number: int) -> Weights:
@@ -174,23 +146,6 @@ def _members(scores: Sequence[QueryScores]) -> int:
     if not scores:
         raise ArgumentError("there is nothing to fit: no query of the truth is in the collection")
     return len(scores[0].scores)
-
-
-def _improved(scores: Sequence[QueryScores], start: Floats) -> Weights:
-    """Better weights of the members that have one; some may end at 0."""
-    weights, best = start, _fitness(scores, start[None])[0]
-    for _ in range(ROUNDS):
-        before = weights
-        for member in np.flatnonzero(start):
-            tried = np.repeat(weights[None], len(GRID), axis=0)
-            tried[:, member] = GRID
-            tried = tried[tried.any(axis=1)]
-            fitness = _fitness(scores, tried)
-            if fitness.max() > best + GAIN:
-                best, weights = fitness.max(), tried[fitness.argmax()]
-        if weights is before:
-            break
-    return tuple(weights.tolist())
 
 
 def cross_validated(
