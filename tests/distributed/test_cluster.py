@@ -102,7 +102,7 @@ def test_a_lost_scheduler_leaves_what_is_finished(
     with pytest.raises(ClusterError, match=re.escape(said)), ClusterWork(cluster, progress=heard, kept=folder) as work:
         find_pairs(many, 0.01, work, folder=folder)
     assert capfd.readouterr() == ("", "")
-    finished = {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")}
+    finished = {path: path.stat().st_mtime_ns for path in folder.glob("*-*.bin")}
     assert {path.name[:5] for path in finished} == {"chanc", "pairs"}
     with Work(2) as alone:
         expected, found = find_pairs(many, 0.01, alone), find_pairs(many, 0.01, alone, folder=folder)
