@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated, NamedTuple
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
+from roslin.cli import app as commands
+from roslin.cli.filter import filter_options
 from roslin.cli.options import with_options
 
 
@@ -44,3 +48,18 @@ def test_the_command_has_its_own_options_and_the_shared_ones() -> None:
     for option in ("--number", "--loud", "Its name."):
         assert option in help
     assert "where" not in help.lower().replace("--", "")
+
+
+def test_the_help_of_a_search_has_groups_and_fits_two_screens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = CliRunner().invoke(commands, ["search", "--help"]).output.splitlines()
+    assert len(lines) <= 80
+    groups = [line.removesuffix(":") for line in lines if line.endswith(":") and not line.startswith(" ")]
+    described = "Narrow (described in: roslin filter --help)"
+    assert groups == ["Arguments", "Query", "Compare", described, "Output", "Reading scores and MIDI", "Options"]
+    named = " ".join(lines[lines.index(f"{described}:") + 1 : lines.index("Output:")])
+    filters = CliRunner().invoke(commands, ["filter", "--help"]).output
+    for option in inspect.signature(filter_options).parameters:
+        name = f"--{option.replace('_', '-')}"
+        assert name in named
+        assert f"\n  {name} " in filters

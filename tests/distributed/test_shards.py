@@ -142,4 +142,4 @@ def test_what_the_commands_refuse(starter: Collection, folder: Path) -> None:
     whole = runner.invoke(app, ["search", str(starter.path), "--id", "la-folia", "--dask", "local:1"])
     assert "a cluster searches shards; make some with: roslin collection shard" in str(whole.exception)
     filtered = runner.invoke(app, ["search", str(folder), "--id", "la-folia", "--where", "title=folia"])
-    assert "shards are searched whole: without filters" in str(filtered.exception)
+    assert "shards cannot be searched with filters" in str(filtered.exception)

@@ -35,7 +35,7 @@ from roslin.cli import (
     serve,
     truth,
 )
-from roslin.cli.options import PluginOption, show_plugin_warnings
+from roslin.cli.options import NarrowingCommand, PanelCommand, PluginOption, show_plugin_warnings
 
 __all__ = ["app", "main"]
 
@@ -49,10 +49,10 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.add_typer(collection.app, name="collection")
-app.command("filter")(filter.filter_command)
-app.command("search")(search.search_command)
-app.command("explain")(search.explain_command)
-app.command("identify")(identify.identify_command)
+app.command("filter", cls=PanelCommand)(filter.filter_command)
+app.command("search", cls=NarrowingCommand)(search.search_command)
+app.command("explain", cls=PanelCommand)(search.explain_command)
+app.command("identify", cls=NarrowingCommand)(identify.identify_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.add_typer(campaign.app, name="campaign")
 app.add_typer(concordances.app, name="concordances")
@@ -71,8 +71,8 @@ experiment.app.command("bots")(experiment_bots.bots_command)
 app.command("matchers")(search.matchers_command)
 app.command("serve")(serve.serve_command)
 app.add_typer(data.app, name="data")
-app.command("load")(reading.load_command)
-app.command("show")(reading.show_command)
+app.command("load", cls=PanelCommand)(reading.load_command)
+app.command("show", cls=PanelCommand)(reading.show_command)
 
 
 # Typer's own complaints about usage, wherever this version of it keeps them.

@@ -24,7 +24,7 @@ from roslin.display.text import counted
 
 app = typer.Typer(
     cls=DefaultCommandGroup,
-    help="Run many systems on the same queries, and compare them.\n\n"
+    help="Run many matchers on the same queries, and compare them.\n\n"
     "Example: roslin campaign mine.roslin --truth truth.qrel --matcher twv --matcher dp\n\n"
     "The word run may be left out; its options: roslin campaign run --help.",
     no_args_is_help=True,
@@ -36,31 +36,30 @@ app = typer.Typer(
 def run_command(
     collection: CollectionArgument,
     truths: Annotated[
-        list[Path], typer.Option("--truth", help="What is right; several to rank the systems under each of them.")
+        list[Path],
+        typer.Option("--truth", help="The ground truth. Can be repeated, to rank the matchers under each of them."),
     ],
     matchers: Annotated[
-        list[str] | None, typer.Option("--matcher", help="A system; several times. All, if none is named.")
+        list[str] | None, typer.Option("--matcher", help="A matcher. Can be repeated. Default: all.")
     ] = None,
     queries: Annotated[
         Path | None,
-        typer.Option("--queries", help="A file in any notation; its ids are the queries. Else: of the collection."),
+        typer.Option("--queries", help="A file with the queries, in any notation. Default: the collection."),
     ] = None,
     measures: Annotated[
-        list[str] | None, typer.Option("--measure", "-m", help="A measure, such as ADR or R@10; several times.")
+        list[str] | None, typer.Option("--measure", "-m", help="A metric, such as ADR or R@10. Can be repeated.")
     ] = None,
     ties: TiesOption = TieRule.expected,
-    k: Annotated[
-        int, typer.Option("-k", min=1, help="How many documents a list has; more where the last are tied.")
-    ] = 100,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of documents per list; more if the last are tied.")] = 100,
     threads: ThreadsOption = 1,
     dask: DaskOption = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder for runs and report; what it has is not done again.")
+        Path, typer.Option("--output", "-o", help="The folder for runs and report. Finished runs in it are used again.")
     ] = Path("campaign"),
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
 ) -> None:
-    """Ask every system every query, evaluate, and write a report. Stopped, it goes on where it was.
+    """Search for every query with every matcher, evaluate, and write a report. If interrupted, it resumes.
 
     Example: roslin campaign run mine.roslin --truth truth.qrel --matcher twv --matcher "dp(place='inside')" -o campaign
     """
@@ -113,8 +112,8 @@ def make_queries_command(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The queries (.jsonl); their truth (.qrel) is put beside them.")
     ],
-    number: Annotated[int, typer.Option("--number", "-n", min=1, help="How many melodies are drawn.")] = 6,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed draws the same queries.")] = 2007,
+    number: Annotated[int, typer.Option("--number", "-n", min=1, help="Number of melodies to draw.")] = 6,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 2007,
 ) -> None:
     """Make queries in the style of MIREX 2007: melodies as they are, and with one small change.
 

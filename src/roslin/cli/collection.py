@@ -19,10 +19,11 @@ app = typer.Typer(help="Build and look after collections of melodies.", no_args_
 
 _SUFFIX = ".roslin"
 StrictOption = Annotated[
-    bool, typer.Option("--strict", help="Refuse every melody with a fault, also one that could be read.")
+    bool, typer.Option("--strict", help="Refuse every melody with a fault, even if it could be read.")
 ]
 DamagedOption = Annotated[
-    bool, typer.Option("--allow-damaged", help="Take what can be read of damaged, unknown and empty sources.")
+    bool,
+    typer.Option("--allow-damaged", help="Use the readable part of damaged sources, and skip unknown and empty ones."),
 ]
 
 
@@ -35,7 +36,10 @@ def build_command(
     voices: VoicesOption = None,
     allow_damaged: DamagedOption = False,
     allow_smaller: Annotated[
-        bool, typer.Option("--allow-smaller", help="Replace a collection by one with less than 90% of its melodies.")
+        bool,
+        typer.Option(
+            "--allow-smaller", help="Allow a new collection with less than 90% of the melodies of the old one."
+        ),
     ] = False,
     dask: DaskOption = None,
     _plugins: PluginOption = None,
@@ -65,7 +69,7 @@ def add_command(
     strict: StrictOption = False,
     voices: VoicesOption = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace melodies whose ids the sources have with other content.")
+        bool, typer.Option("--replace", help="Replace melodies that have other content in the sources.")
     ] = False,
     allow_damaged: DamagedOption = False,
     dask: DaskOption = None,
@@ -115,7 +119,7 @@ def remove_command(
 
 @app.command("info")
 def info_command(collection: CollectionArgument, format: FormatOption = OutputFormat.table) -> None:
-    """What a collection holds.
+    """Show the size and the sources of a collection.
 
     Example: roslin collection info mine.roslin
     """
@@ -136,7 +140,7 @@ def info_command(collection: CollectionArgument, format: FormatOption = OutputFo
 
 @app.command("check")
 def check_command(collection: CollectionArgument) -> None:
-    """Look for damage; exit code 1 when there is any.
+    """Look for damage. The exit code is 1 if there is any.
 
     Example: roslin collection check mine.roslin
     """
@@ -153,7 +157,9 @@ def check_command(collection: CollectionArgument) -> None:
 def export_command(
     collection: CollectionArgument,
     target: Annotated[Path, typer.Argument(help="The file to write: .jsonl, .pae or .parquet.")],
-    kind: Annotated[str | None, typer.Option("--as", help="jsonl, pae or parquet, whatever the file's name.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--as", help="jsonl, pae or parquet. Default: by the name of the file.")
+    ] = None,
 ) -> None:
     """Write a collection to one file.
 
@@ -174,7 +180,7 @@ def export_command(
 def shard_command(
     collection: CollectionArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the shards.")],
-    parts: Annotated[int, typer.Option("--parts", min=1, help="How many shards.")] = 4,
+    parts: Annotated[int, typer.Option("--parts", min=1, help="Number of shards.")] = 4,
     dask: DaskOption = None,
 ) -> None:
     """Divide a collection into shards, for roslin search on a cluster. Each is a collection of its own.

@@ -10,12 +10,12 @@ import typer
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark
 
 app = typer.Typer(
-    help="Public data sets: what there is, and how to get it.\n\nExample: roslin data list",
+    help="List and download public data sets.\n\nExample: roslin data list",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-NameArgument = Annotated[str, typer.Argument(help="The name of the data set; see: roslin data list.")]
+NameArgument = Annotated[str, typer.Argument(help="Name of the data set; roslin data list has them all.")]
 
 
 @app.command("list")
@@ -44,7 +44,7 @@ def list_command(format: FormatOption = OutputFormat.table) -> None:
 def get_command(
     name: NameArgument,
     source: Annotated[
-        Path | None, typer.Option("--from", help="A folder, archive or file to take it from, without a download.")
+        Path | None, typer.Option("--from", help="A folder, archive or file to copy instead of a download.")
     ] = None,
 ) -> None:
     """Fetch a data set and print its folder.

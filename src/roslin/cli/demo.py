@@ -19,10 +19,10 @@ _LISTS_OF = 10  # no tune of the starter collection has more variants
 
 
 def demo(
-    folder: Annotated[Path, typer.Option("--output", help="Where to put the collection and the pages.")] = Path("demo"),
+    folder: Annotated[Path, typer.Option("--output", help="Folder for the collection and the pages.")] = Path("demo"),
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Build the starter collection, search it for a disguised "Roslin Castle", and compare all systems on it.
+    """Build the starter collection, search it for a disguised "Roslin Castle", and compare all matchers on it.
 
     Example: roslin demo --output demo
     """

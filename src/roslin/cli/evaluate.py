@@ -44,25 +44,27 @@ def evaluate_command(
         typer.Argument(help="The truth, then the runs (FILE or NAME=FILE); only runs where a truth is an option."),
     ],
     truths: Annotated[
-        list[Path] | None, typer.Option("--truth", help="A truth; give several to compare their groupings.")
+        list[Path] | None, typer.Option("--truth", help="A ground truth. Can be repeated, to compare groupings.")
     ] = None,
     truth_from: Annotated[
         Path | None,
-        typer.Option("--truth-from", help="Rankings of experts: group them; intervals cover other experts, too."),
+        typer.Option(
+            "--truth-from", help="Rankings of experts, to be grouped; the intervals also cover other experts."
+        ),
     ] = None,
     grouping: Annotated[
         str, typer.Option("--grouping", help="With --truth-from: All-2, Any-2, Prev-2, All-1, Any-1 or Prev-1.")
     ] = "All-2",
     way: WayOption = "roslin",
     measures: Annotated[
-        list[str] | None, typer.Option("--measure", "-m", help="A measure, such as ADR or nDCG@10; several times.")
+        list[str] | None, typer.Option("--measure", "-m", help="A metric, such as ADR or nDCG@10. Can be repeated.")
     ] = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Also every query.")] = False,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Also print the score of every query.")] = False,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Also every pair of runs: is the difference real?")
+        bool, typer.Option("--compare", help="Also compare every pair of runs, with tests of significance.")
     ] = False,
     against: Annotated[
-        str | None, typer.Option("--against", help="Also this run with every other: fewer pairs show more.")
+        str | None, typer.Option("--against", help="Also compare this run with every other one; fewer pairs show more.")
     ] = None,
     ties: TiesOption = TieRule.expected,
     same_id: Annotated[
@@ -70,27 +72,37 @@ def evaluate_command(
         typer.Option("--same-id", help="A document with the id of its query: any other (keep) or the query (drop)."),
     ] = SameId.keep,
     tie_sensitivity: Annotated[
-        bool, typer.Option("--tie-sensitivity", help="Also what another order of tied scores could give.")
+        bool, typer.Option("--tie-sensitivity", help="Also print the range of scores over all orders of tied results.")
     ] = False,
     tie_break: Annotated[
-        bool, typer.Option("--tie-break", help="Also what decides between lists with equal ADR, query by query.")
+        bool, typer.Option("--tie-break", help="Also print what decides between lists with equal ADR, query by query.")
     ] = False,
     judged: Annotated[
-        int | None, typer.Option("--judged", min=1, metavar="K", help="Also how much of the first K was judged.")
+        int | None,
+        typer.Option(
+            "--judged", min=1, metavar="K", help="Also print the share of the first K results that was judged."
+        ),
     ] = None,
     letters: Annotated[
-        bool, typer.Option("--letters", help="LaTeX: only a small table; letters name systems that are really worse.")
+        bool,
+        typer.Option(
+            "--letters", help="With --format latex: a small table whose letters name significantly worse systems."
+        ),
     ] = False,
-    steps: Annotated[str | None, typer.Option("--steps", help="Only the ADR of this query, rank by rank.")] = None,
-    level: Annotated[float, typer.Option("--level", help="Of the confidence intervals.")] = 0.95,
-    format: Annotated[EvaluationFormat, typer.Option("--format", help="How to print.")] = EvaluationFormat.table,
+    steps: Annotated[
+        str | None, typer.Option("--steps", help="Print only the ADR of this query, rank by rank.")
+    ] = None,
+    level: Annotated[float, typer.Option("--level", help="Confidence level of the intervals (0 to 1).")] = 0.95,
+    format: Annotated[
+        EvaluationFormat, typer.Option("--format", help="Form of the printed result.")
+    ] = EvaluationFormat.table,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write to this file instead; several tables of TSV to a folder."),
     ] = None,
     _plugins: PluginOption = None,
     _: Annotated[
-        bool, typer.Option("--measures", help="List the measures.", is_eager=True, callback=lambda on: _list(on))
+        bool, typer.Option("--measures", help="List the metrics.", is_eager=True, callback=lambda on: _list(on))
     ] = False,
 ) -> None:
     """Measure how well runs agree with a ground truth.

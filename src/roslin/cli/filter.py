@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.options import CollectionArgument, with_options
+from roslin.cli.options import NARROW, OUTPUT, CollectionArgument, in_panel, with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
 from roslin.cli.reading import QueryChoice, query_options, reading_options, tell
 
@@ -68,38 +68,50 @@ class Narrowing:
         return selection
 
 
+@in_panel(NARROW)
 def filter_options(
     pitch_range: Annotated[str | None, typer.Option(help=f"Lowest to highest note, {_SEMITONES}.")] = None,
-    max_interval: Annotated[str | None, typer.Option(help="Largest step between two notes, likewise.")] = None,
-    duration_ratio: Annotated[str | None, typer.Option(help=f"Shortest over longest note, {_RANGE}.")] = None,
+    max_interval: Annotated[
+        str | None, typer.Option(help="Largest interval between consecutive notes, in the same form as --pitch-range.")
+    ] = None,
+    duration_ratio: Annotated[str | None, typer.Option(help=f"Ratio of shortest to longest note, {_RANGE}.")] = None,
     note_count: Annotated[str | None, typer.Option(help=f"Number of notes, {_RANGE}.")] = None,
     contains: Annotated[
         list[str] | None,
-        typer.Option(help='Intervals, "fifth up, third down" or "+5 -3". Given again: one of them is enough.'),
+        typer.Option(help='Intervals, "fifth up, third down" or "+5 -3". Can be repeated: one of them is enough.'),
     ] = None,
     contains_semitones: Annotated[
-        list[str] | None, typer.Option(help='The same in semitones, "+7 -4" or "minor third up".')
+        list[str] | None, typer.Option(help='Intervals in semitones, "+7 -4" or "minor third up".')
     ] = None,
     share: Annotated[
-        list[str] | None, typer.Option(metavar="INTERVAL=RANGE", help="Part of the intervals, third=0.5..")
+        list[str] | None,
+        typer.Option(
+            metavar="INTERVAL=RANGE",
+            help="Share of an interval among all intervals, third=0.5.. (at least half thirds).",
+        ),
     ] = None,
     motive: Annotated[
         list[str] | None, typer.Option(help='A repeated motive with these intervals, "unison, unison".')
     ] = None,
-    times: Annotated[int | None, typer.Option(help="In how many places, for --motive; 2 if not said.")] = None,
+    times: Annotated[int | None, typer.Option(help="Number of places with the --motive. Default: 2.")] = None,
     contour: Annotated[
         str | None,
         typer.Option(
-            metavar="[LETTERS=]COST", help="Gross contour near that of the query, or near letters: 3, UUDR=1."
+            metavar="[LETTERS=]COST", help="Gross contour close to that of the query, or to letters: 3, UUDR=1."
         ),
     ] = None,
     rhythm: Annotated[
         str | None,
-        typer.Option(metavar="[LETTERS=]COST", help="Rhythm near that of the query, or near L, S, =: 3, LS===2."),
+        typer.Option(
+            metavar="[LETTERS=]COST", help="Rhythm close to that of the query, or to letters (L, S, =): 3, LS===2."
+        ),
     ] = None,
     costs: Annotated[
         str | None,
-        typer.Option(metavar="NAME=COST ...", help='For both: "insertion=0.5 deletion=1 replacement=1 UD=2"; else 1.'),
+        typer.Option(
+            metavar="NAME=COST ...",
+            help='Costs for --contour and --rhythm, "insertion=0.5 deletion=1 UD=2". Default: 1.',
+        ),
     ] = None,
     where: Annotated[
         list[str] | None, typer.Option(metavar="FIELD=TEXT", help="Words in title, composer, key, metre, ...")
@@ -107,14 +119,15 @@ def filter_options(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FIELD=VALUE", help="The whole field: key=g, library=CZ-Bu, century=18. Again: one is enough."
+            metavar="FIELD=VALUE",
+            help="A whole field: key=g, library=CZ-Bu, century=18. Can be repeated: one is enough.",
         ),
     ] = None,
     unique: Annotated[
-        bool, typer.Option("--unique", help="Then leave out what is identical with another or part of it.")
+        bool, typer.Option("--unique", help="Remove melodies that duplicate another one or are contained in it.")
     ] = False,
     unique_exactly: Annotated[
-        bool, typer.Option("--unique-exactly", help="The same, but keep what has another rhythm.")
+        bool, typer.Option("--unique-exactly", help="Like --unique, but keep rhythmic variants.")
     ] = False,
 ) -> Narrowing:
     """Filters from what was typed, cheap ones first."""
@@ -144,10 +157,7 @@ def filter_options(
         for made in asked_filters(name, texts, times=times or 2, label=f"--{name.replace('_', '-')}")
     ]
     near = tuple((name, given) for name, given in zip(NEAR, (contour, rhythm), strict=True) if given is not None)
-    words = (
-        *asked_filters("where", where or (), label="--where"),
-        *asked_filters("only", only or (), label="--only"),
-    )
+    words = (*asked_filters("where", where or (), label="--where"), *asked_filters("only", only or (), label="--only"))
     changes = None if costs is None else parse_costs(costs)
     return Narrowing(tuple(chain), near, changes, words, unique, unique_exactly)
 
@@ -156,24 +166,40 @@ def filter_options(
 def filter_command(
     collection: CollectionArgument,
     also: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD=TEXT", help="Then add what has these words, filtered out or not.")
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=TEXT",
+            help="Add melodies with these words, even if filtered out. Can be repeated.",
+            rich_help_panel=NARROW,
+        ),
     ] = None,
     also_search: Annotated[
-        list[str] | None, typer.Option(metavar="MATCHER", help="Then add what is most similar to the query.")
+        list[str] | None,
+        typer.Option(
+            metavar="MATCHER",
+            help="Add the melodies most similar to the query. Can be repeated.",
+            rich_help_panel=NARROW,
+        ),
     ] = None,
-    first: Annotated[int, typer.Option("--first", min=1, help="How many of each --also-search.")] = 10,
+    first: Annotated[
+        int, typer.Option("--first", min=1, help="Number of melodies per --also-search.", rich_help_panel=NARROW)
+    ] = 10,
     list_: Annotated[
         bool,
-        typer.Option("--list", help="Print the melodies that are left, with costs, and by which way they came in."),
+        typer.Option(
+            "--list", help="Print the remaining melodies, with costs and the way each came in.", rich_help_panel=OUTPUT
+        ),
     ] = False,
-    save: Annotated[Path | None, typer.Option(help="Write the ids that are left, one a line.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the remaining ids to this file, one per line.", rich_help_panel=OUTPUT)
+    ] = None,
     format: FormatOption = OutputFormat.table,
     *,
     asked: QueryChoice,
     options: Options,
     narrowing: Narrowing,
 ) -> None:
-    """Narrow a collection down, step by step, and say what each step leaves.
+    """Narrow a collection down, step by step, and print how many melodies each step leaves.
 
     Example: roslin filter mine.roslin --pitch-range 12..15 --max-interval 8..9 --duration-ratio ..0.51
     --contains "fifth up, third down, unison, sixth up" --contains "third up, unison, unison, sixth up"

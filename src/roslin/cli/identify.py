@@ -49,7 +49,7 @@ def identify_command(
         ),
     ],
     threads: ThreadsOption = 1,
-    seconds: Annotated[float | None, typer.Option("--seconds", help="Give up after so long, for each source.")] = None,
+    seconds: Annotated[float | None, typer.Option("--seconds", help="Time limit per source, in seconds.")] = None,
     strict: StrictOption = False,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
@@ -57,10 +57,10 @@ def identify_command(
     options: Options,
     narrowing: Narrowing,
 ) -> None:
-    """Say who a source is by: the composers that other sources of the same tune name, the surest first.
+    """Suggest the composer of a source from other sources of the same tune, the most certain first.
 
-    All incipits of a record are asked for together, and the record itself is left out. A file with several records is
-    answered record by record.
+    All incipits of a record are searched for together, and the record itself is left out. Each record of a file has its
+    own answer.
 
     Example: roslin identify catalogue.roslin new-record.xml
     """

@@ -9,10 +9,10 @@ import warnings
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from roslin.cli.output import remark
 
@@ -24,6 +24,22 @@ if TYPE_CHECKING:
     ChosenMatcher = tuple[Matcher, bool]
 
 Command = Callable[..., None]
+Maker = TypeVar("Maker", bound=Callable[..., Any])
+
+# The groups in which a command's help has its options, in this order. Options without a group come last.
+QUERY, COMPARE, NARROW, OUTPUT = "Query", "Compare", "Narrow", "Output"
+READING = "Reading scores and MIDI"
+_PANELS = (QUERY, COMPARE, NARROW, OUTPUT, READING)
+
+
+def in_panel(name: str) -> Callable[[Maker], Maker]:
+    """Put the options of a function for `with_options` into a group of the help."""
+
+    def decorate(maker: Maker) -> Maker:
+        maker.__dict__["panel"] = name
+        return maker
+
+    return decorate
 
 
 class TieRule(StrEnum):
@@ -35,11 +51,13 @@ class TieRule(StrEnum):
 
 
 CollectionArgument = Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")]
-ThreadsOption = Annotated[int, typer.Option("--threads", min=1, help="How many threads work at once.")]
+ThreadsOption = Annotated[int, typer.Option("--threads", min=1, help="Number of threads.")]
 DaskOption = Annotated[
     str | None,
     typer.Option(
-        "--dask", metavar="CLUSTER", help="Who works: local (processes of this computer), local:4, or tcp://host:8786."
+        "--dask",
+        metavar="CLUSTER",
+        help="Dask cluster: local, local:4 (four processes) or a scheduler address such as tcp://host:8786.",
     ),
 ]
 ProxyOption = Annotated[
@@ -47,13 +65,15 @@ ProxyOption = Annotated[
     typer.Option(
         "--proxy",
         metavar="ADDRESS",
-        help="A proxy before this server, whose X-Forwarded-For is believed: 127.0.0.1 or 10.1.2.0/24; several times.",
+        help="Address of a trusted reverse proxy (its X-Forwarded-For header is used): 127.0.0.1 or 10.1.2.0/24. "
+        "Can be repeated.",
     ),
 ]
 TiesOption = Annotated[
     TieRule,
     typer.Option(
-        "--ties", help="Tied scores: the mean over all orders (expected), the order of the run, or that of trec_eval."
+        "--ties",
+        help="Tied scores: the mean over all orders (expected), as in the run (given), or as in trec_eval (trec).",
     ),
 ]
 
@@ -61,8 +81,9 @@ TiesOption = Annotated[
 # -- the matcher of a command -----------------------------------------------------------------------------------------
 
 
+@in_panel(COMPARE)
 def matcher_options(
-    matcher: Annotated[str | None, typer.Option("--matcher", help="How to compare; see: roslin matchers.")] = None,
+    matcher: Annotated[str | None, typer.Option("--matcher", help="The matcher; roslin matchers lists them.")] = None,
     compare: Annotated[
         str | None,
         typer.Option("--compare", metavar="both|melody|rhythm|contour", help="Melody and rhythm, or only one of them."),
@@ -126,7 +147,7 @@ PluginOption = Annotated[
     typer.Option(
         "--plugin",
         metavar="FILE",
-        help="A Python file with matchers, measures or formats of your own; several times.",
+        help="A Python file with your own matchers, metrics or formats. Can be repeated.",
         is_eager=True,  # the other options may need what it adds
         callback=load_plugins,
     ),
@@ -165,19 +186,52 @@ def with_options(**makers: Callable[..., Any]) -> Callable[[Command], Command]:
             name: inspect.signature(maker, eval_str=True, locals=unknown).parameters for name, maker in makers.items()
         }
 
+        for name, parameters in offered.items():
+            for parameter in parameters.values():
+                parameter.annotation.__metadata__[0].rich_help_panel = getattr(makers[name], "panel", None)
+
         @functools.wraps(command)
         def wrapped(**given: Any) -> None:
             made = {name: makers[name](**{each: given.pop(each) for each in offered[name]}) for name in makers}
             command(**given, **made)
 
-        parameters = [parameter for name, parameter in own.items() if name not in makers]
-        parameters += [parameter for options in offered.values() for parameter in options.values()]
-        keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+        together = [parameter for name, parameter in own.items() if name not in makers]
+        together += [parameter for options in offered.values() for parameter in options.values()]
+        keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in together]
         wrapped.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
         wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
         return wrapped
 
     return decorate
+
+
+class PanelCommand(TyperCommand):
+    """A command whose help has its options in groups."""
+
+    brief: tuple[str, ...] = ()  # groups of which the help has only the names
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options group by group."""
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *_PANELS, "Options")}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            is_argument = parameter.param_type_name == "argument"
+            panel = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or "Options"
+            if record is not None:
+                groups[panel].append((parameter.opts[-1], "") if panel in self.brief else record)
+        for panel, records in groups.items():
+            if panel in self.brief and records:
+                with formatter.section(f"{panel} (described in: roslin filter --help)"):
+                    formatter.write_text(", ".join(name for name, _help in records))
+            elif records:
+                with formatter.section(panel):
+                    formatter.write_dl(records)
+
+
+class NarrowingCommand(PanelCommand):
+    """A command that can also narrow the collection down: `roslin filter` describes how."""
+
+    brief = (NARROW,)
 
 
 class DefaultCommandGroup(TyperGroup):

@@ -28,7 +28,9 @@ class OutputFormat(StrEnum):
     json = "json"
 
 
-FormatOption = Annotated[OutputFormat, typer.Option("--format", help="How to print the result.")]
+FormatOption = Annotated[
+    OutputFormat, typer.Option("--format", help="Form of the printed result.", rich_help_panel="Output")
+]
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], format: OutputFormat) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roslin.cli.options import PluginOption, with_options
+from roslin.cli.options import QUERY, READING, PluginOption, in_panel, with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark
 from roslin.display.text import counted
 from roslin.errors import shortened
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Searched = Collection | Shards
 
-StrictOption = Annotated[bool, typer.Option("--strict", help="Refuse what is not written as its notation demands.")]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Refuse a melody that its notation does not allow.")]
 _LINES_SHOWN = 10
 
 
@@ -38,10 +38,11 @@ class VoicesChoice(StrEnum):
 
 VoicesOption = Annotated[
     VoicesChoice | None,
-    typer.Option("--voices", help="Scores, MIDI: a melody for each staff or track, or one of all together."),
+    typer.Option("--voices", help="Scores, MIDI: one melody per staff or track (apart), or one of all (together)."),
 ]
 
 
+@in_panel(READING)
 def reading_options(
     part: Annotated[str | None, typer.Option("--part", help="Scores: one part, its name or its number from 1.")] = None,
     voice: Annotated[
@@ -146,18 +147,21 @@ class QueryChoice:
         return self.pae if self.text is None else self.text
 
 
+@in_panel(QUERY)
 def query_options(
     text: Annotated[
         str | None, typer.Argument(metavar="[QUERY]", help="The query as text: note names, ABC, or Plaine & Easie.")
     ] = None,
-    pae: Annotated[str | None, typer.Option("--pae", help="The query as text, like QUERY.")] = None,
+    pae: Annotated[str | None, typer.Option("--pae", help="The query as text, the same as QUERY.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="The query: of the collection, or of the --file.")] = None,
-    number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
-    notation: Annotated[
-        str | None, typer.Option("--notation", help="Notation of the query: names, abc, pae, ...; default: recognised.")
+    id: Annotated[str | None, typer.Option("--id", help="Id of the query in the collection, or in the --file.")] = None,
+    number: Annotated[
+        int | None, typer.Option("--number", min=1, help="Number of the melody in the file, from 1.")
     ] = None,
-    strict: StrictOption = False,
+    notation: Annotated[
+        str | None, typer.Option("--notation", help="Notation of the query: names, abc, pae, ... Default: recognised.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse a query that its notation does not allow.")] = False,
 ) -> QueryChoice:
     """The query of a command from what was typed."""
     return QueryChoice(text, pae, file, id, number, notation, strict)
@@ -196,14 +200,16 @@ def melody_from_file(
 @with_options(options=reading_options)
 def load_command(
     file: Annotated[Path, typer.Argument(help="The file to read.")],
-    notation: Annotated[str | None, typer.Option("--notation", help="Read it as this, whatever it looks like.")] = None,
+    notation: Annotated[
+        str | None, typer.Option("--notation", help="Notation of the file. Default: recognised.")
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse every melody with a fault.")] = False,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
     *,
     options: Options,
 ) -> None:
-    """Show what is understood of a file: notation, melodies, notes, warnings. Exit code 1 when a melody is refused.
+    """Show how Roslin reads a file: notation, melodies, notes, warnings. The exit code is 1 when a melody is refused.
 
     Example: roslin load tunes.pae
     """
@@ -239,9 +245,11 @@ def _remark(record: Record) -> str:
 @with_options(options=reading_options)
 def show_command(
     source: Annotated[Path, typer.Argument(help="A file with music, or a collection, NAME.roslin.")],
-    id: Annotated[str | None, typer.Option("--id", help="Which melody of the collection or of the file.")] = None,
-    number: Annotated[int | None, typer.Option("--number", min=1, help="Which melody of the file, from 1.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", help="Where to write the drawing; else to stdout.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Id of the melody in the collection or the file.")] = None,
+    number: Annotated[
+        int | None, typer.Option("--number", min=1, help="Number of the melody in the file, from 1.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", help="The file for the drawing. Default: stdout.")] = None,
     midi: Annotated[Path | None, typer.Option("--midi", help="Also write the sound, as a MIDI file.")] = None,
     *,
     options: Options,

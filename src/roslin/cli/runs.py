@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from roslin.truth import Truth
 
 app = typer.Typer(
-    help="Files of runs: put together, and pooled for judging.\n\nExample: roslin runs fuse a.run b.run -o both.run",
+    help="Combine run files, or pool them for judging.\n\nExample: roslin runs fuse a.run b.run -o both.run",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -73,10 +73,11 @@ def fuse_command(
         FusionScale, typer.Option("--scale", help="How the scores of each list are made comparable (not for rrf).")
     ] = FusionScale.zscore,
     weights: Annotated[
-        str, typer.Option("--weights", metavar="W,W,...", help="How much each run counts, such as 1,2,0.5.")
+        str,
+        typer.Option("--weights", metavar="W,W,...", help="Weight of each run, such as 1,2,0.5. Default: all equal."),
     ] = "",
 ) -> None:
-    """Put several runs together into one. With one run, only its scores are brought to a scale.
+    """Combine several runs into one. With one run, only its scores are scaled.
 
     Example: roslin runs fuse dp.run emd.run --method rrf -o both.run
     """
@@ -105,16 +106,19 @@ def _weights(text: str) -> tuple[float, ...]:
 @app.command("pool")
 def pool_command(
     runs: RunsArgument,
-    depth: Annotated[int, typer.Option("--depth", min=1, help="How many of the first of each list.")] = 10,
+    depth: Annotated[int, typer.Option("--depth", min=1, help="Number of documents from the top of each list.")] = 10,
     judged: Annotated[
-        Path | None, typer.Option("--judged", metavar="TRUTH", help="Leave out what this truth has judged already.")
+        Path | None,
+        typer.Option("--judged", metavar="TRUTH", help="Leave out documents that this truth has judged already."),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write this .csv file instead.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write a .csv file instead of printing.")
+    ] = None,
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """What several runs find first, to be judged: the first so many documents of each, by id.
+    """Collect the top documents of several runs for judging, in the order of their ids.
 
-    A study takes the file as it is: candidates = "pool.csv" in study.toml.
+    A study can use the file: candidates = "pool.csv" in study.toml.
 
     Example: roslin runs pool dp.run emd.run --depth 20 -o pool.csv
     """

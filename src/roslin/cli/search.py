@@ -12,6 +12,8 @@ import typer
 
 from roslin.cli.filter import Narrowing, filter_options
 from roslin.cli.options import (
+    COMPARE,
+    OUTPUT,
     CollectionArgument,
     DaskOption,
     PluginOption,
@@ -37,17 +39,22 @@ _LEAST_SECONDS = 1e-3  # for another reading of the query, when the time is over
 @with_options(asked=query_options, wanted=matcher_options, options=reading_options, narrowing=filter_options)
 def search_command(
     collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin, or a folder of shards.")],
-    sure: Annotated[bool, typer.Option("--sure", help="Only results above chance.")] = False,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 10,
-    radius: Annotated[float | None, typer.Option("--radius", min=0, help="No result farther than this.")] = None,
+    sure: Annotated[bool, typer.Option("--sure", help="Only results above chance.", rich_help_panel=COMPARE)] = False,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of results.", rich_help_panel=OUTPUT)] = 10,
+    radius: Annotated[
+        float | None, typer.Option("--radius", min=0, help="Largest distance to include.", rich_help_panel=COMPARE)
+    ] = None,
     threads: ThreadsOption = 1,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Stop after so long, with what is found by then.")
+        float | None, typer.Option("--seconds", help="Time limit in seconds; results found by then are printed.")
     ] = None,
     dask: DaskOption = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Also write the results as a page.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Also write the results as an HTML page.", rich_help_panel=OUTPUT)
+    ] = None,
     run_file: Annotated[
-        Path | None, typer.Option("--run", help="Also write the results as a TREC run (or .csv, .json).")
+        Path | None,
+        typer.Option("--run", help="Also write the results as a TREC run (or .csv, .json).", rich_help_panel=OUTPUT),
     ] = None,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
@@ -57,7 +64,7 @@ def search_command(
     options: Options,
     narrowing: Narrowing,
 ) -> None:
-    """Find the melodies most similar to a query, among all or among those that the filters leave.
+    """Find the melodies most similar to a query, in the whole collection or among the melodies that the filters leave.
 
     Example: roslin search mine.roslin "%G-2@3/4 '4CDE/2.F" -k 5 --where composer=gretry
     """
@@ -73,7 +80,7 @@ def search_command(
         raise ArgumentError(f"{collection}: a cluster searches shards; make some with: roslin collection shard")
     if shards and (is_cut or narrowing.is_asked):
         raise ArgumentError(
-            "shards are searched whole: without filters, and with matchers that have the --place asked for"
+            "shards cannot be searched with filters, or with a matcher that does not support this --place"
         )
     with Shards(collection) if shards else Collection(collection) as opened:
         found = asked.readings(opened, options)
@@ -188,8 +195,12 @@ def write_page(collection: Searched, query: Melody, run: Run, target: Path) -> N
 def explain_command(
     collection: CollectionArgument,
     candidate: Annotated[str, typer.Argument(help="The id of a melody of the collection.")],
-    svg: Annotated[Path | None, typer.Option("--svg", help="Also draw which note went where.")] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Also write everything as a page.")] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", help="Also write a drawing of the matched notes.", rich_help_panel=OUTPUT)
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Also write the explanation as an HTML page.", rich_help_panel=OUTPUT)
+    ] = None,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
     *,
@@ -197,7 +208,7 @@ def explain_command(
     wanted: ChosenMatcher,
     options: Options,
 ) -> None:
-    """Say why a melody is as near to a query as it is: which note went where, and what that cost.
+    """Explain why a melody matches a query: which notes correspond, and the cost of each difference.
 
     Example: roslin explain mine.roslin auld-lang-syne "'4C/4.F8E4FA" --svg flow.svg
     """
@@ -249,7 +260,7 @@ def explain_command(
 
 
 def matchers_command(format: FormatOption = OutputFormat.table, _plugins: PluginOption = None) -> None:
-    """List the ways to compare melodies.
+    """List the matchers.
 
     Example: roslin matchers --format json
     """

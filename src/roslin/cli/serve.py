@@ -13,20 +13,24 @@ from roslin.cli.output import remark
 
 def serve_command(
     collection: CollectionArgument,
-    host: Annotated[str, typer.Option("--host", help="The address to listen on; 0.0.0.0 opens it to others.")] = (
+    host: Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 opens the page to others.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")] = 8000,
-    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="How many processes answer.")] = 1,
-    title: Annotated[str, typer.Option("--title", help="What the page calls the collection.")] = "",
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")] = 8000,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Number of worker processes.")] = 1,
+    title: Annotated[str, typer.Option("--title", help="Title of the page. Default: the name of the collection.")] = "",
     link: Annotated[
-        str, typer.Option("--link", help="Address of a melody at its source, with {id}, {record} or {source}.")
+        str, typer.Option("--link", help="Address pattern of a melody at its source, with {id}, {record} or {source}.")
     ] = "",
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="A search gives up after so long; 60, or 20 when open to others.")
+        float | None,
+        typer.Option("--seconds", help="Time limit of one search in seconds. Default: 60, or 20 on a public server."),
     ] = None,
     rate: Annotated[
-        int | None, typer.Option("--rate", min=0, help="Requests a minute of one client; 0, or 300 when open.")
+        int | None,
+        typer.Option(
+            "--rate", min=0, help="Requests per minute and client; 0: no limit. Default: 0, or 300 on a public server."
+        ),
     ] = None,
     proxy: ProxyOption = None,
     review_password: Annotated[
@@ -34,14 +38,14 @@ def serve_command(
         typer.Option(
             "--review-password",
             envvar="ROSLIN_REVIEW_PASSWORD",
-            help="What reviewers of concordances must know; without it they are for reading when open to others.",
+            help="Password for reviewers of concordances. A public server without one is read-only.",
         ),
     ] = "",
     _plugins: PluginOption = None,
 ) -> None:
     """Open a page on which people search the collection by playing, typing or sending a melody.
 
-    Only this computer can reach it unless --host says otherwise.
+    Only this computer can reach the page, unless --host is given.
 
     Example: roslin serve mine.roslin --port 8000
     """

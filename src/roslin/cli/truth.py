@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from roslin.truth import Method, Rankings
 
 app = typer.Typer(
-    help="Ground truths from what people judged.\n\nExample: roslin truth group rankings.csv -o truth.qrel",
+    help="Build ground truths from people's judgements.\n\nExample: roslin truth group rankings.csv -o truth.qrel",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -48,7 +48,7 @@ def group_command(
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Group ranked candidates, and say how many groups noise would give and how sure each line is.
+    """Group ranked candidates, and show how many groups noise would give and how certain each boundary is.
 
     Example: roslin truth group rankings.csv --rule any --tails 1 -o truth.qrel
     """
@@ -70,7 +70,7 @@ def group_command(
 
 def _remark_experts(said: Rankings, left_out: Sequence[str]) -> None:
     """Whose judgements to look at before anything else, and whose did not count."""
-    from roslin.truth.agreement import careless, experts
+    from roslin.truth.rankings import careless, experts
 
     outliers = [each.expert for each in experts(said) if each.outlier]
     failed = (
@@ -203,7 +203,7 @@ def _years(path: Path) -> list[float]:
 @app.command("experts")
 @with_options(rankings=rankings_file)
 def experts_command(rankings: RankingsFile, format: FormatOption = OutputFormat.table) -> None:
-    """Say how far each expert agrees with the others, and who was careless.
+    """Show how far each expert agrees with the others, and which experts were careless.
 
     Example: roslin truth experts rankings.csv
     """
@@ -217,7 +217,7 @@ def experts_command(rankings: RankingsFile, format: FormatOption = OutputFormat.
 def power_command(
     rankings: RankingsFile,
     method: Method,
-    power: Annotated[float, typer.Option("--power", help="How surely a difference should be found.")] = 0.8,
+    power: Annotated[float, typer.Option("--power", help="Probability with which a difference should be found.")] = 0.8,
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
 ) -> None:
@@ -280,7 +280,7 @@ def votes_command(
     against: Annotated[Path | None, typer.Option("--against", help="Print a comparison with this truth.")] = None,
     shuffles: ShufflesOption = 200,
     seed: SeedOption = 2005,
-    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query; several times.")] = None,
+    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query. Can be repeated.")] = None,
     format: FormatOption = OutputFormat.table,
 ) -> None:
     """Make a truth from preference votes.
@@ -288,7 +288,7 @@ def votes_command(
     Example: roslin truth votes judgments.csv --against MTurk.qrel
     """
     from roslin.truth import Method, read_truth
-    from roslin.truth.preferences import read_votes
+    from roslin.truth.choice_models import read_votes
     from roslin.truth.study import study_votes
     from roslin.truth.tables import compare_truths, likenesses
 
@@ -307,16 +307,17 @@ def votes_command(
 def simulate_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="The rankings: .csv.")],
     model: Annotated[str, typer.Option("--model", help="mallows or plackett-luce.")] = "mallows",
-    queries: Annotated[int | None, typer.Option("--queries", min=1, help="How many: 11 unless told.")] = None,
-    experts: Annotated[int, typer.Option("--experts", min=1)] = 30,
+    queries: Annotated[int | None, typer.Option("--queries", min=1, help="Number of queries. Default: 11.")] = None,
+    experts: Annotated[int, typer.Option("--experts", min=1, help="Number of experts.")] = 30,
     candidates: Annotated[
-        str | None, typer.Option("--candidates", help="A number, or the least and the most (4-24); 20 unless told.")
+        str | None,
+        typer.Option("--candidates", help="Number of candidates, or the least and the most (4-24). Default: 20."),
     ] = None,
-    noise: Annotated[float, typer.Option("--noise", help="0: everybody is right; 1: any order.")] = 0.8,
+    noise: Annotated[float, typer.Option("--noise", help="From 0 (every expert is right) to 1 (any order).")] = 0.8,
     dropout: Annotated[float, typer.Option("--dropout", help="Share of candidates left unranked.")] = 0.0,
     carelessness: Annotated[float, typer.Option("--carelessness", help="Share of experts who rank at random.")] = 0.0,
     truth: Annotated[
-        Path | None, typer.Option("--truth", help="Its groups hold, in place of --queries and --candidates.")
+        Path | None, typer.Option("--truth", help="Use the groups of this truth instead of --queries and --candidates.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same rankings.")] = 2005,
 ) -> None:
@@ -365,10 +366,10 @@ def compare_command(
     documents: Annotated[
         bool, typer.Option("--documents", help="List the documents that differ, not the queries.")
     ] = False,
-    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query; several times.")] = None,
+    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query. Can be repeated.")] = None,
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Say how two truths differ: groups, order of pairs, rank correlation, and single documents.
+    """Show how two truths differ: groups, order of pairs, rank correlation, and single documents.
 
     Example: roslin truth compare All-2.qrel Any-1.qrel
     """
@@ -412,13 +413,14 @@ def convert_command(
     truth: Annotated[Path, typer.Argument(help="A truth.")],
     output: Annotated[Path, typer.Argument(help="The file to write: .qrel, .txt, .json or .csv.")],
     read_as: Annotated[
-        str | None, typer.Option("--from", help="qrel, grouped, trec, json or csv, where the file does not tell.")
+        str | None,
+        typer.Option("--from", help="Form of the file: qrel, grouped, trec, json or csv. Default: recognised."),
     ] = None,
     write_as: Annotated[
-        str | None, typer.Option("--to", help="grouped, trec, json or csv, in place of what the ending says.")
+        str | None, typer.Option("--to", help="Form to write: grouped, trec, json or csv. Default: by the ending.")
     ] = None,
 ) -> None:
-    """Write a truth in another form, and say what is lost.
+    """Write a truth in another form, and list anything that is lost.
 
     Example: roslin truth convert qrels.txt truth.json
     """

@@ -17,9 +17,11 @@ TruthOutput = Annotated[
     Path | None, typer.Option("--output", "-o", help="Also write the truth: .qrel, .txt, .json or .csv.")
 ]
 RuleOption = Annotated[str, typer.Option("--rule", help="When a group begins: all, any or prev.")]
-TailsOption = Annotated[int, typer.Option("--tails", help="Of the test: 1 or 2.")]
+TailsOption = Annotated[int, typer.Option("--tails", help="Number of tails of the test: 1 or 2.")]
 AlphaOption = Annotated[float, typer.Option("--alpha", help="A p-value below this is a difference.")]
-ScopeOption = Annotated[str, typer.Option("--scope", help="What to compare with: the group, or the list.")]
+ScopeOption = Annotated[
+    str, typer.Option("--scope", help="Compare a candidate with its group (group) or all earlier ones (list).")
+]
 TestOption = Annotated[str, typer.Option("--test", help="asymptotic, exact, permutation or paired.")]
 WayOption = Annotated[
     str,
@@ -45,8 +47,10 @@ AttentionOption = Annotated[
     ),
 ]
 CorrectionOption = Annotated[str | None, typer.Option("--correction", help="For many tests: holm or bh.")]
-ShufflesOption = Annotated[int, typer.Option("--shuffles", min=0, help="Shuffled copies beside it; 0: none.")]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Of what is drawn at random.")]
+ShufflesOption = Annotated[
+    int, typer.Option("--shuffles", min=0, help="Number of shuffled copies to compare with; 0: none.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 
 
 @dataclass(frozen=True)
@@ -76,10 +80,11 @@ class RankingsFile:
 
 def rankings_file(
     rankings: Annotated[Path, typer.Argument(help="Rankings: CSV with query,expert,document,rank, or JSON.")],
-    ties: Annotated[bool, typer.Option("--ties", help="Take any rank that one expert gives twice for a tie.")] = False,
-    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query; several times.")] = None,
+    ties: Annotated[bool, typer.Option("--ties", help="Treat a rank that one expert gives twice as a tie.")] = False,
+    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query. Can be repeated.")] = None,
     known_queries: Annotated[
-        Path | None, typer.Option("--known-queries", help="Text file, a query a line; any other query is refused.")
+        Path | None,
+        typer.Option("--known-queries", help="Text file with one query per line; any other query is refused."),
     ] = None,
 ) -> RankingsFile:
     """The rankings that a command is about."""
