@@ -31,7 +31,7 @@ class _Group(DefaultCommandGroup):
 
 app = typer.Typer(
     cls=_Group,
-    help="Which melodies of a collection are the same tune.\n\n"
+    help="Find melodies of a collection that are the same tune.\n\n"
     "Example: roslin concordances mine.roslin\n\n"
     "The word find may be left out; its options: roslin concordances find --help.",
     no_args_is_help=True,
@@ -42,18 +42,16 @@ app = typer.Typer(
 def _is_collection(path: Path) -> Path:
     if path.suffix == ".concordances":
         raise typer.BadParameter(
-            f"these are concordances; name their collection, such as {path.with_suffix('.roslin')}"
+            f"this is a concordances folder; give the collection instead, such as {path.with_suffix('.roslin')}"
         )
     return path
 
 
 CollectionPath = Annotated[Path, typer.Argument(help="The collection, NAME.roslin.", callback=_is_collection)]
 FolderOption = Annotated[
-    Path | None, typer.Option("--output", "-o", help="The folder for what is found; NAME.concordances if none.")
+    Path | None, typer.Option("--output", "-o", help="The folder for the results. Default: NAME.concordances.")
 ]
-FoundOption = Annotated[
-    Path | None, typer.Option("--folder", help="What `roslin concordances` kept; NAME.concordances if none.")
-]
+FoundOption = Annotated[Path | None, typer.Option("--folder", help="Folder of results. Default: NAME.concordances.")]
 _LEVEL = "same"
 
 
@@ -63,31 +61,33 @@ def find_command(
     level: Annotated[
         str | None,
         typer.Option(
-            "--level", help=f"How sure: same, probably, perhaps, or a probability such as 0.95; {_LEVEL} if none."
+            "--level",
+            help=f"Level of certainty: same, probably, perhaps, or a probability such as 0.95. Default: {_LEVEL}.",
         ),
     ] = None,
     fast: Annotated[
         bool, typer.Option("--fast", help="Compare only melodies that share something rare; finds nearly all.")
     ] = False,
     only: Annotated[
-        list[Path] | None, typer.Option("--only", help="Only pairs with a melody of this file; several times.")
+        list[Path] | None, typer.Option("--only", help="Only pairs with a melody of this file. Can be repeated.")
     ] = None,
     since: Annotated[
-        Path | None, typer.Option("--since", help="What was found earlier: only what is new is compared with all.")
+        Path | None,
+        typer.Option("--since", help="A folder of earlier results: only new melodies are compared with all."),
     ] = None,
     matcher: Annotated[
-        str | None, typer.Option("--matcher", help="Another measure, with a radius instead of a level.")
+        str | None, typer.Option("--matcher", help="Another matcher, with a --radius instead of a --level.")
     ] = None,
     radius: Annotated[
-        float | None, typer.Option("--radius", min=0.0, help="The largest distance of a pair; by roslin if no matcher.")
+        float | None, typer.Option("--radius", min=0.0, help="Largest distance of a pair. Default matcher: roslin.")
     ] = None,
     threads: ThreadsOption = 2,
     dask: DaskOption = None,
     output: FolderOption = None,
-    most: Annotated[int, typer.Option("-k", min=1, help="How many groups to print.")] = 20,
+    most: Annotated[int, typer.Option("-k", min=1, help="Number of groups to print.")] = 20,
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Compare all melodies with each other, and group those that are the same tune. Stopped, it goes on where it was.
+    """Compare all melodies with each other, and group those that are the same tune. If interrupted, it resumes.
 
     Example: roslin concordances find mine.roslin --level probably -o mine.concordances
     """
@@ -131,7 +131,7 @@ def _certainty(level: str | None, matcher: str | None, radius: float | None) -> 
     if radius is None and matcher is None:
         return Certainty.of(level or _LEVEL)
     if level is not None:
-        raise ArgumentError("a level is a probability, a radius limits distances: give either of the two")
+        raise ArgumentError("use either --level (a probability) or --radius (a distance), not both")
     if radius is None:
         raise ArgumentError(f"{matcher} needs a --radius, the largest distance of a pair, such as --radius 0.1")
     return Certainty(radius, repr(named(matcher or DEFAULT_MATCHER)))
@@ -196,9 +196,9 @@ def report_command(
     folder: FoundOption = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="A page (NAME.html) or a folder of pages; FOLDER/report if none."),
+        typer.Option("--output", "-o", help="A page (NAME.html) or a folder of pages. Default: FOLDER/report."),
     ] = None,
-    link: Annotated[str, typer.Option("--link", help="Address of a source, with {id} or {record}.")] = "",
+    link: Annotated[str, typer.Option("--link", help="Address pattern of a source, with {id} or {record}.")] = "",
 ) -> None:
     """Write pages that show every group: notation one under the other, differences marked, sources side by side.
 
@@ -221,7 +221,7 @@ def report_command(
 
 
 review_app = typer.Typer(
-    help="What people decided about concordances.\n\nExample: roslin concordances review list mine.roslin",
+    help="List and merge decisions about concordances.\n\nExample: roslin concordances review list mine.roslin",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -232,7 +232,7 @@ def list_command(
     review: Annotated[Path, typer.Argument(help="A collection, or a review file.")],
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Print the state of every pair that somebody has decided about.
+    """Print the state of every pair with a decision.
 
     Example: roslin concordances review list mine.roslin --format tsv
     """
@@ -249,9 +249,9 @@ def list_command(
 @review_app.command("merge")
 def merge_command(
     reviews: Annotated[list[Path], typer.Argument(help="Review files, or collections.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="A file or a collection; what it holds is kept.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A file or a collection. Its own decisions stay.")],
 ) -> None:
-    """Put the decisions of several people into one file. Nothing is lost, and the order does not matter.
+    """Merge the decisions of several people into one file. Nothing is lost, and the order does not matter.
 
     Example: roslin concordances review merge anna.jsonl ben.jsonl -o mine.roslin
     """
@@ -274,7 +274,7 @@ def export_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
     folder: FoundOption = None,
 ) -> None:
-    """Write pairs, groups, a graph or a truth for other programs, with what people decided.
+    """Write pairs, groups, a graph or a truth for other programs, with the decisions of people.
 
     Example: roslin concordances export pairs mine.roslin -o pairs.csv
     """
@@ -292,7 +292,7 @@ def marc_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for RECORD.xml, one for each record.")],
     source: Annotated[
         list[Path] | None,
-        typer.Option("--source", help="MARCXML of the records: links that they have are not repeated; several times."),
+        typer.Option("--source", help="MARCXML of the records; links in it are not repeated. Can be repeated."),
     ] = None,
     folder: FoundOption = None,
 ) -> None:
