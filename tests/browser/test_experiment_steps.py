@@ -81,7 +81,7 @@ def test_every_page_around_the_trials(study: Served, page: Page, tmp_path: Path)
     fine()
     go_on("/link")
     link = page.locator("#link").input_value()
-    assert re.fullmatch(rf"{address}/e/[0-9a-f]{{20}}-[\w-]{{22}}", link)
+    assert re.fullmatch(rf"{address}/e/[0-9a-f]{{20}}\.[\w-]{{43}}", link)
     page.locator("#copy").click()
     expect(page.locator("#copied")).to_have_text(re.compile("Copied|Kopiert"))
     assert page.evaluate("navigator.clipboard.readText()") == link

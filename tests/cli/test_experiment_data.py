@@ -17,7 +17,7 @@ from roslin.cli import app
 from roslin.errors import ExperimentError, RoslinError, UnknownExpertError
 from roslin.experiment.store import EventStore
 from roslin.truth import read_rankings
-from roslin.web.experiment.links import StudySignatures
+from roslin.web.sessions import Signatures
 
 
 def run(*arguments: object, code: int = 0, text: str | None = None) -> Result:
@@ -137,9 +137,8 @@ def test_somebody_is_deleted_by_label_or_by_link(folder: Path, store: EventStore
     done = run("delete", folder, first.label, text="y\n")
     assert f"{first.label} is deleted" in done.stdout
     assert f"This backup may hold them still: {tmp_path / 'copy'}" in done.stderr
-    link = "https://study.example.org/e/" + StudySignatures(bytes.fromhex((folder / "key").read_text())).link(
-        second.name
-    )
+    signatures = Signatures(bytes.fromhex((folder / "key").read_text()))
+    link = f"https://study.example.org/e/{signatures.token('link', second.name)}"
     run("delete", folder, link, "--yes")
     assert {each.label for each in store.experts()}.isdisjoint({first.label, second.label})
     with pytest.raises(UnknownExpertError, match="nobody of this name"):

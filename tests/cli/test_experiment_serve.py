@@ -44,7 +44,7 @@ def test_links_as_a_table(folder: Path, tmp_path: Path) -> None:
     with target.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert [row["expert"] for row in rows] == ["expert-001", "expert-002", "expert-003"]
-    assert all(re.fullmatch(r"https://study\.example\.org/e/[0-9a-f]{20}-[\w-]{22}", row["link"]) for row in rows)
+    assert all(re.fullmatch(r"https://study\.example\.org/e/[0-9a-f]{20}\.[\w-]{43}", row["link"]) for row in rows)
     assert len({row["link"] for row in rows}) == 3
     assert target.stat().st_mode & 0o077 == 0, "whoever reads a link can use it"
 

@@ -21,10 +21,9 @@ from roslin.errors import NotKeptError
 from roslin.experiment.bots import Bots, run_bots
 from roslin.experiment.study_store import StudyExpert
 from roslin.experiment.visits import Visit
+from roslin.web.experiment.app import serve_study
 from roslin.web.experiment.rehearsal import free_port
-from roslin.web.experiment.server import serve_study
-from roslin.web.experiment.settings import ExperimentSettings
-from roslin.web.experiment.study import OpenStudy
+from roslin.web.experiment.study import ExperimentSettings, OpenStudy
 
 _STARTS_WITHIN = 120
 _TRIES = 20
@@ -41,7 +40,7 @@ class KillableServer:
     def __init__(self, settings: ExperimentSettings):
         self._settings, self._port = settings, free_port()
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["roslin.web.experiment.server", "alembic.command", "psycopg"])
+        self._context.set_forkserver_preload(["roslin.web.experiment.app", "alembic.command", "psycopg"])
         self.address = f"http://127.0.0.1:{self._port}"
         self.start()
 

@@ -17,8 +17,7 @@ from roslin.starter import truth_path, tunes_path
 from roslin.truth.model import Groups
 from roslin.truth.qrel import read_truth
 from roslin.web.experiment.rehearsal import rehearse, serving
-from roslin.web.experiment.settings import ExperimentSettings
-from roslin.web.experiment.study import OpenStudy
+from roslin.web.experiment.study import ExperimentSettings, OpenStudy
 
 SEED = 4
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from roslin.experiment.comparisons import as_votes, fitted_strengths, is_check, next_comparison
 from roslin.experiment.events import ExpertChoice
 from roslin.experiment.plan import SIZES, most_comparisons
-from roslin.truth.choice_models import bradley_terry, group_votes
-from roslin.truth.preferences import count_votes
+from roslin.truth.choice_models import bradley_terry, count_votes, group_votes
 
 
 def answered(

@@ -21,7 +21,7 @@ from roslin.experiment.export import EXPORTS, export_study
 from roslin.experiment.results import KEYS, TABLES, study_tables, trial_records, variables_of
 from roslin.experiment.store import EventStore
 from roslin.truth import read_rankings, study_rankings, study_strengths, study_votes
-from roslin.truth.preferences import read_votes
+from roslin.truth.choice_models import read_votes
 
 
 @pytest.fixture

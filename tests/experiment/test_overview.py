@@ -17,12 +17,11 @@ from roslin.experiment import overview as overview_module
 from roslin.experiment.events import Decision, trial_state
 from roslin.experiment.export import reconcile
 from roslin.experiment.overview import LiveOverview, QueryFinding, findings_in_turn, findings_of, overview_of
-from roslin.experiment.progress_plots import day_plot, quota_plot, time_plot
 from roslin.experiment.results import rank_rows, trial_records
 from roslin.experiment.store import EventStore
 from roslin.truth import grouped_truth, method_named
-from roslin.truth.agreement import careless
-from roslin.truth.rankings import as_rankings
+from roslin.truth.rankings import as_rankings, careless
+from roslin.web.experiment.drawings import day_plot, quota_plot, time_plot
 
 HOUR_MS = 3_600_000
 

@@ -18,8 +18,9 @@ from roslin.concordances.pairs import FoundPairs, unfold
 from roslin.concordances.review import Review
 from roslin.passwords import hashed, is_password
 from roslin.web.app import create_app
-from roslin.web.reviewers import COOKIE
 from roslin.web.settings import Settings
+
+COOKIE = "roslin_reviewer"
 
 GROUP = "/concordances/groups/400-1.1.1"
 

@@ -22,17 +22,13 @@ from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.experiment.events import ExpertChoice
 from roslin.experiment.plan import chance_of
-from roslin.truth.preferences import Vote
+from roslin.truth.choice_models import Vote, newton
 from roslin.types import Floats, Numbers
 
 _PRECISION = 1 / 3.0**2  # of the prior: a strength lies within 3 of 0, two times of three
-_STEPS = 30
-_LONGEST_STEP = 3.0
-_ENOUGH = 1e-4
 _CHECKED = 10  # one of so many comparisons is a check of attention
 _SETS = 1000  # looked at
 _DRAWS = 48
@@ -81,13 +77,10 @@ def next_comparison(
 
 def fitted_strengths(documents: Sequence[str], choices: Iterable[ExpertChoice]) -> tuple[Floats, Floats]:
     """The most probable strength of every document, and their covariance. No difference counts a part for each."""
-    size = len(documents)
-    means: Floats = np.zeros(size)
-    curve: npt.NDArray[np.floating] = np.eye(size) * _PRECISION
-    asked = _tables(documents, choices)
-    for _ in range(_STEPS if asked else 0):
-        slope = -_PRECISION * means
-        curve = np.eye(size) * _PRECISION
+    size, asked = len(documents), _tables(documents, choices)
+
+    def slope_and_curve(means: Floats) -> tuple[Floats, Floats]:
+        slope, curve = -_PRECISION * means, np.eye(size) * _PRECISION
         for rows, shares in asked:
             weights = np.exp(means[rows] - means[rows].max(axis=1, keepdims=True))
             chances = weights / weights.sum(axis=1, keepdims=True)
@@ -96,10 +89,9 @@ def fitted_strengths(documents: Sequence[str], choices: Iterable[ExpertChoice]) 
             cells = rows[:, :, None] * size + rows[:, None, :]
             products = chances[:, :, None] * chances[:, None, :]
             curve -= np.bincount(cells.ravel(), products.ravel(), size * size).reshape(size, size)
-        step = np.linalg.solve(curve, slope)
-        means += step * min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
-        if np.abs(step).max() < _ENOUGH:
-            break
+        return slope, curve
+
+    means, curve = newton(slope_and_curve, np.zeros(size), longest=3.0, enough=1e-4, steps=30)
     return means, np.linalg.inv(curve).astype(np.float64)
 
 

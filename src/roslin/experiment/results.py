@@ -21,7 +21,7 @@ from roslin.experiment.comparisons import as_votes
 from roslin.experiment.events import DECIDED, USES, Event, TrialState, is_complete, ranks_of, trial_state
 from roslin.experiment.plan import StudyPlan, Words, checksum
 from roslin.experiment.study_store import StudyExpert
-from roslin.truth.preferences import Vote
+from roslin.truth.choice_models import Vote
 
 # Somebody with everything that they did, as `EventStore.histories` gives it.
 History = tuple[StudyExpert, Sequence[Event]]

@@ -22,7 +22,6 @@ from roslin.web.health import Health
 from roslin.web.language import InTheirLanguage
 from roslin.web.library import Library
 from roslin.web.readers import shared_readers
-from roslin.web.reviewers import Door
 from roslin.web.security import (
     Answer,
     BodyLimit,
@@ -36,6 +35,7 @@ from roslin.web.security import (
     client_and_path,
     client_of,
 )
+from roslin.web.sessions import Reviewers
 from roslin.web.settings import Settings
 from roslin.web.shutdown import Ending, UntilTheEnd
 
@@ -147,7 +147,7 @@ def create_app(settings: Settings) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.state.library, app.state.health = library, state
-    app.state.shelf, app.state.door = concordances.Shelf(library), Door(settings)
+    app.state.shelf, app.state.door = concordances.Shelf(library), Reviewers(settings)
     _describe(app)
     add_handlers(app)
     return app

@@ -2,7 +2,7 @@
 
 They exist when `roslin concordances` has found them, in NAME.concordances beside the collection. Decisions are stored
 by `concordances.review` in the collection; both are read again when they change. Everything works without scripts;
-with them, keys decide. Everything that is written passes `reviewers.Door`.
+with them, keys decide. Everything that is written passes `sessions.Reviewers`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ from roslin.errors import CollectionError, RoslinError
 from roslin.report.concordances import PageGroup, compared_words, disagreeing_pairs, page_group
 from roslin.report.synopsis import SIGNS, Glyphs
 from roslin.report.tune_groups import GroupLine, GroupSummary, group_lines, summaries
-from roslin.web.forms import read_form
 from roslin.web.library import Library, Opened
 from roslin.web.rendering import rendered
-from roslin.web.reviewers import MAX_NAME, Door, Reviewer
+from roslin.web.sessions import MAX_NAME, Reviewers, Session, read_form
 
 _LINES_DRAWN = 24
 
@@ -306,13 +305,13 @@ def _shelf(request: Request) -> Shelf:
     return shelf
 
 
-def _door(request: Request) -> Door:
-    door: Door = request.app.state.door
+def _door(request: Request) -> Reviewers:
+    door: Reviewers = request.app.state.door
     return door
 
 
 OnShelf = Annotated[Shelf, Depends(_shelf)]
-AtDoor = Annotated[Door, Depends(_door)]
+AtDoor = Annotated[Reviewers, Depends(_door)]
 
 
 @router.get("/concordances")
@@ -405,7 +404,7 @@ async def leave(request: Request, door: AtDoor) -> Response:
     return response
 
 
-def _decide(shelf: Shelf, who: Reviewer, form: FormData) -> Response:
+def _decide(shelf: Shelf, who: Session, form: FormData) -> Response:
     opened = _opened(shelf)
     summary = _group(opened, str(form.get("group", "")))
     verdict, note = str(form.get("verdict", "")), str(form.get("note", "")).strip()
@@ -430,7 +429,7 @@ def _decide(shelf: Shelf, who: Reviewer, form: FormData) -> Response:
     return RedirectResponse(f"{onto}{asked.query(done=summary.name if after is not None else '')}", 303)
 
 
-def _decide_all(opened: OpenConcordances, pairs: list[tuple[str, str]], verdict: str, note: str, who: Reviewer) -> None:
+def _decide_all(opened: OpenConcordances, pairs: list[tuple[str, str]], verdict: str, note: str, who: Session) -> None:
     if len(pairs) > _DECIDED_AT_ONCE:
         raise HTTPException(422, f"these are {len(pairs):,} pairs; decide at most {_DECIDED_AT_ONCE:,} at once")
     opened.review.decide_all(pairs, verdict, note, who.name)
@@ -491,7 +490,7 @@ def _own_path(path: str) -> str:
     return path if is_own and path.isprintable() and "\\" not in path else "/concordances"
 
 
-def _page(request: Request, library: Library, door: Door, template: str, context: dict[str, Any]) -> Response:
+def _page(request: Request, library: Library, door: Reviewers, template: str, context: dict[str, Any]) -> Response:
     who = door.who(request)
     query = f"?{request.url.query}" if request.url.query else ""
     page = rendered(

@@ -11,8 +11,7 @@ from typing import Any
 import httpx2 as httpx
 from fastapi.testclient import TestClient
 
-from roslin.web.experiment.settings import ExperimentSettings
-from roslin.web.experiment.study import OpenStudy
+from roslin.web.experiment.study import ExperimentSettings, OpenStudy
 
 _HIDDEN = re.compile(r'<input type="hidden" name="([^"]*)" value="([^"]*)"')
 

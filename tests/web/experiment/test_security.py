@@ -17,9 +17,9 @@ from tests.experiment.studies import small_study
 from tests.web.experiment.browsers import Alone, Browser, Invited, settings_for, sorted_as
 
 from roslin.web.experiment.app import create_app
-from roslin.web.experiment.rendering import markdown
-from roslin.web.experiment.schemas import MOST_DECISIONS
+from roslin.web.experiment.pages import markdown
 from roslin.web.experiment.study import OpenStudy
+from roslin.web.experiment.trials import MOST_DECISIONS
 
 CROSS_SITE: list[dict[str, str]] = [
     {"Origin": "https://evil.example"},
@@ -90,19 +90,20 @@ def test_a_forged_link_is_nobody_s(expert: Browser, change: str, monkeypatch: py
 
 
 def test_a_token_for_one_purpose_is_none_for_another(expert: Browser, study: OpenStudy) -> None:
-    ticket = study.signatures.new_ticket()
+    ticket = study.new_ticket()
     assert expert.client.get(f"/e/{ticket}").status_code == 404
-    session = study.signatures.new_session(expert.name)
+    session = study.participants.begun(expert.name).token
     assert expert.client.get(f"/e/{session}").status_code == 404
-    assert study.signatures.name_in_session(study.signatures.link(expert.name)) is None
-    assert study.signatures.name_in_ticket(study.signatures.link(expert.name)) is None
+    link = study.signatures.token("link", expert.name)
+    assert study.participants.of({"roslin_expert": link}) is None
+    assert study.signatures.text("ticket", link) is None
 
 
 def test_a_link_of_another_study_is_nobody_s(expert: Browser, alone: Alone) -> None:
     other = alone()
     other.study.store.join(expert.name)  # even where there is somebody of the same name
-    assert expert.client.get(f"/e/{other.study.signatures.link(expert.name)}").status_code == 404
-    session = other.study.signatures.new_session(expert.name)
+    assert expert.client.get(f"/e/{other.study.signatures.token('link', expert.name)}").status_code == 404
+    session = other.study.participants.begun(expert.name).token
     stranger = TestClient(expert.client.app, cookies={"roslin_expert": session})
     assert stranger.get("/continue").status_code == 401
 
@@ -126,14 +127,14 @@ def test_a_session_is_new_each_time_and_a_planted_one_is_forgotten(invited: Invi
         answer = victim.client.get(victim.link, follow_redirects=False)
         made.append(answer.cookies["roslin_expert"])
     assert len({planted, *made}) == 3
-    assert [victim.study.signatures.name_in_session(each) for each in made] == [victim.name] * 2
-    assert victim.study.signatures.name_in_session(planted) == attacker.name, "theirs is theirs, and nobody else's"
+    whose = [victim.study.participants.of({"roslin_expert": each}) for each in (*made, planted)]
+    assert [each and each.name for each in whose] == [victim.name, victim.name, attacker.name]
 
 
 def test_sessions_end(expert: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     expert.at_trial()
     later = time.time() + 29 * 86_400
-    monkeypatch.setattr("roslin.web.experiment.links.time.time", lambda: later)
+    monkeypatch.setattr("itsdangerous.timed.time.time", lambda: later)
     assert expert.get("/continue").status_code == 200
     later += 2 * 86_400
     assert expert.get("/continue").status_code == 401
@@ -167,7 +168,7 @@ def test_what_another_site_sends_is_refused(expert: Browser, headers: dict[str, 
         assert answer.status_code == 403, path
     assert expert.client.post("/language", data={"language": "de"}, headers=headers).status_code == 403
     invitation = expert.study.open_invitation("http://testserver")
-    ticket = {"ticket": expert.study.signatures.new_ticket()}
+    ticket = {"ticket": expert.study.new_ticket()}
     assert expert.client.post(invitation, data=ticket, headers=headers).status_code == 403
     assert _events(expert) == before
 

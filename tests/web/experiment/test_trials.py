@@ -33,7 +33,7 @@ def test_a_trial_that_nobody_has_touched(expert: Browser) -> None:
         "is_finished": False,
         "log": [],
     }
-    assert len(csrf) == len(queue) == 22
+    assert len(csrf) == len(queue) == 43
     assert sequence == expert.study.store.expert(expert.name).sequence
 
 

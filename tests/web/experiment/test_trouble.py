@@ -113,7 +113,7 @@ def test_what_nobody_foresaw_is_an_answer(expert: Browser, monkeypatch: pytest.M
     def fail(*_: object) -> None:
         raise RuntimeError("a mistake")
 
-    monkeypatch.setattr("roslin.web.experiment.routes.trials.state_in_numbers", fail)
+    monkeypatch.setattr("roslin.web.experiment.trials.state_in_numbers", fail)
     answer = expert.get("/api/trials/1")
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
     assert "a mistake" not in answer.text

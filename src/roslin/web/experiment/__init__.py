@@ -1,20 +1,13 @@
 """The pages of a ranking study, for `roslin experiment serve`.
 
-    settings       what an operator decides: folder of the study, database, address
-    app            the application put together; `server` starts it with uvicorn
-    routes/        pages and forms for experts, trials as JSON, the experimenter's pages
-    study          the study that is served: folder, database, signatures, figures
-    links          signatures of personal links, sessions and forms
-    visitor        who asks: the session, and what writing needs besides
-    invitations    new experts with their links, as a table
-    trials         a trial in numbers: documents have no names outside the server
-    figures        what is judged, drawn once for everybody; `differences` says which notes of two to mark
-    questionnaire  answers of a form, checked against their questions
-    experimenter   who may see the dashboard; `findings` is what it shows of the judgements
-    schemas        the shapes of requests in JSON
-    errors         what went wrong, as a page or in the one shape of errors
-    rendering      pages from templates
-    rehearsal      a server of its own for simulated experts
+    app           the application: routes, guards, errors, and its server
+    study         the study that is served: settings, folder, database, sessions
+    pages         what every page needs: who asks, whether a form is our own, language, templates
+    participants  the way of a participant, from the link to the thanks
+    trials        trials as JSON: documents have no names outside the server
+    dashboard     the pages of the experimenter; `drawings` has their plots
+    figures       melodies and files that are judged, drawn once for all participants
+    rehearsal     a server for simulated participants
 
-Experts read in their language, the experimenter in English. All of it is an extra: `pip install "roslin[experiment]"`.
+Participants read in their language, the experimenter in English. It is an extra: `pip install "roslin[experiment]"`.
 """

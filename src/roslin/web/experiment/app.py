@@ -1,26 +1,39 @@
-"""The application of a study, put together: routes, guards, start and end."""
+"""The application of a study: routes, guards, errors, start and end, and its server."""
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
-from fastapi import FastAPI
+import sqlalchemy as sa
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Scope
 
+from roslin.errors import DecisionError, NotKeptError, RoslinError, UnknownExpertError, UnknownNameError
 from roslin.sandbox import shared_worker
-from roslin.web.experiment.errors import add_study_handlers, study_answer
-from roslin.web.experiment.routes import dashboard, pages, steps, trials
-from roslin.web.experiment.settings import ExperimentSettings
-from roslin.web.experiment.study import OpenStudy
-from roslin.web.experiment.visitor import client_of
 from roslin.web import static_files as static
+from roslin.web.errors import refusal_of
+from roslin.web.experiment import dashboard, participants, trials
+from roslin.web.experiment.pages import ForgedError, NoSessionError, client_of, page
+from roslin.web.experiment.study import STUDY_VARIABLE, ExperimentSettings, OpenStudy
+from roslin.web.experiment.trials import UnfinishedError
 from roslin.web.security import POLICY, BodyLimit, HeadAsGet, LastResort, Log, OwnHost, RateLimit, SafeHeaders
+from roslin.web.server import ends_in_peace, log_to_stderr, prepare_process, uvicorn_options
 from roslin.web.shutdown import Ending, UntilTheEnd
 
+_LOG = logging.getLogger("roslin.web")
+_CONNECTIONS = 4000  # a thousand experts, each with a page that loads several files at once
+_RETRY_SECONDS = "3"
 # Sounds of a study are its own files, and nobody is asked to sing.
 _OTHER_HEADERS = {
     "Content-Security-Policy": f"{POLICY}; media-src 'self'",
@@ -52,7 +65,7 @@ def create_app(settings: ExperimentSettings) -> FastAPI:
 
     app = FastAPI(title="Roslin", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.study = study
-    for room in (pages, steps, trials, dashboard, static):
+    for room in (participants, trials, dashboard, static):
         app.include_router(room.router)
     add_study_handlers(app)
     # The last one added is the first to see a request.
@@ -80,3 +93,68 @@ def study_from_environment() -> FastAPI:
 def _without_secrets(scope: Scope) -> Mapping[str, str]:
     """What of a request may be written down: neither who asks, nor what only they know."""
     return {"method": scope["method"], "path": _SECRET.sub(r"/\1/…", scope["path"])}
+
+
+# -- errors ------------------------------------------------------------------------------------------------------------
+
+
+def _refused(error: Exception) -> tuple[int, str, str]:
+    """(status, code, message)."""
+    match error:
+        case NoSessionError() | UnknownExpertError():
+            return 401, "no_session", "you are not known here; please open your personal link again"
+        case ForgedError():
+            return 403, "forged", str(error)
+        case DecisionError():
+            return 409, "not_allowed", str(error)
+        case NotKeptError() | sa.exc.DBAPIError() | sa.exc.TimeoutError():
+            _LOG.error("the database: %s", error)
+            return 503, "not_kept", "the server cannot keep anything at this moment, and kept nothing of this"
+        case UnknownNameError() | HTTPException(status_code=404):
+            return 404, "not_found", "there is no such page"
+        case _:
+            status, body = refusal_of(error)
+            return status, body.error.code, body.error.message
+
+
+async def study_answer(request: Request, error: Exception) -> Response:
+    """An error in its shape: as a page for pages, as JSON for programs."""
+    status, code, message = _refused(error)
+    headers = dict(getattr(error, "headers", None) or {})
+    if status == 503:
+        headers["Retry-After"] = _RETRY_SECONDS
+    if request.url.path.startswith(("/api/", "/healthz")):
+        body: dict[str, Any] = {"error": {"code": code, "message": message, "problem": None}}
+        if isinstance(error, UnfinishedError):
+            body["missing"] = body["error"]["missing"] = error.missing
+        return JSONResponse(body, status_code=status, headers=headers)
+    return HTMLResponse(page(request, "refusal.html", status=status, code=code), status, headers)
+
+
+def add_study_handlers(app: FastAPI) -> None:
+    """Answer every error that is foreseen; `LastResort` answers the others."""
+    for kind in (RoslinError, sa.exc.SQLAlchemyError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, study_answer)
+
+
+# -- server ------------------------------------------------------------------------------------------------------------
+
+
+def serve_study(settings: ExperimentSettings, host: str, port: int, workers: int = 1) -> None:
+    """Serve until a signal ends it."""
+    log_to_stderr()
+    prepare_process()
+    options = uvicorn_options(_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
+    ends_in_peace()
+    if workers == 1:
+        uvicorn.run(create_app(settings), **options)
+    else:
+        os.environ[STUDY_VARIABLE] = settings.to_environment()
+        uvicorn.run("roslin.web.experiment.app:worker", factory=True, workers=workers, **options)
+
+
+def worker() -> object:
+    """The application of one of several processes."""
+    log_to_stderr()
+    prepare_process()
+    return study_from_environment()

@@ -22,8 +22,7 @@ from roslin.errors import ArgumentError, ExperimentError
 from roslin.experiment.bots import Bots, Key, run_bots
 from roslin.experiment.folder import StudyFolder
 from roslin.experiment.visits import Audit, Habits, Population, Visit, audit
-from roslin.web.experiment.settings import ExperimentSettings
-from roslin.web.experiment.study import OpenStudy
+from roslin.web.experiment.study import ExperimentSettings, OpenStudy
 
 _STARTS_WITHIN = 60.0
 _NOT_COPIED = ("database", "study.db", "study.db-wal", "study.db-shm", "backups")

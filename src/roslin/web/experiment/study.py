@@ -1,16 +1,23 @@
-"""The study that is served: its folder, its database, its signatures, its figures. Used from many threads."""
+"""The study that is served, and its settings: folder, database, sessions, figures. Used from many threads."""
 
 from __future__ import annotations
 
+import csv
 import hmac
+import io
+import json
+import os
 import secrets
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
 
-from roslin.errors import UnknownNameError
+from roslin.errors import ArgumentError, UnknownNameError
 from roslin.experiment import clock
 from roslin.experiment.events import Event, ExpertChoice, Position, TrialState, position_of, trial_state
 from roslin.experiment.folder import StudyFolder
@@ -18,16 +25,54 @@ from roslin.experiment.overview import LiveOverview
 from roslin.experiment.plan import Item, StudyPlan, Task
 from roslin.experiment.store import EventStore
 from roslin.experiment.study_store import StudyExpert
-from roslin.web.attempts import Attempts
 from roslin.web.experiment.figures import StudyFigures
-from roslin.web.experiment.links import StudySignatures
-from roslin.web.experiment.settings import ExperimentSettings
 from roslin.web.language import Catalogues
+from roslin.web.sessions import Attempts, Sessions, Signatures
+from roslin.web.settings import check_proxies
 
+STUDY_VARIABLE = "ROSLIN_EXPERIMENT_SETTINGS"
 _INVITATION = "invitation"
 _TRIALS_REMEMBERED = 20_000
 _CHOICES_SECONDS = 5.0
 _JOINS_SECONDS = 600.0
+_DAY_SECONDS = 86_400
+_EXPERIMENTER_SECONDS = 12 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentSettings:
+    """Where the study is, and how much anybody may ask of it. Sizes in bytes."""
+
+    folder: str
+    database: str = ""  # the file in the folder, unless there is another
+    public_address: str = ""  # what people type, where that is not what the server is asked: https://study.example.org
+    hosts: tuple[str, ...] = ()  # the names that it answers to; empty: any
+    requests_per_minute: int = 1200  # of one expert, or of one address without an expert; 0: no limit
+    joins: int = 60  # by the open invitation, from one address in ten minutes; 0: no limit
+    proxies: tuple[str, ...] = ()  # addresses and networks whose word about who asks is taken
+    body_bytes: int = 256 * 1024
+    session_days: float = 30.0  # after that, the personal link must be followed again
+    warm_up: bool = True  # draw everything at the start
+    log_requests: bool = True
+
+    def __post_init__(self) -> None:
+        check_proxies(self.proxies)
+        parts = urlsplit(self.public_address)
+        is_plain = parts.scheme in ("http", "https") and parts.netloc and not (parts.query or parts.fragment)
+        if self.public_address and (not is_plain or parts.path.strip("/")):
+            raise ArgumentError(
+                f"the public address must be one like https://study.example.org; got {self.public_address!r}"
+            )
+
+    def to_environment(self) -> str:
+        """As text, for a worker process."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """The settings that the parent process left in the environment."""
+        values = json.loads(os.environ[STUDY_VARIABLE])
+        return cls(**{**values, "hosts": tuple(values["hosts"]), "proxies": tuple(values["proxies"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +98,13 @@ class OpenStudy:
         self.settings = settings
         self.folder = StudyFolder(Path(settings.folder))
         self.store = EventStore(settings.database or self.folder.database, self.folder.plan)
-        self.signatures = StudySignatures(self.folder.key, settings.session_days)
+        key, days = self.folder.key, settings.session_days
+        self.signatures = Signatures(key)
+        self.participants = Sessions(key, "roslin_expert", int(days * _DAY_SECONDS), samesite="lax")
+        self.experimenters = Sessions(
+            key, "roslin_study", _EXPERIMENTER_SECONDS, path="/study", secret=(self.folder.path / "password").read_bytes
+        )
+        self.attempts = Attempts()  # at the password of the dashboard
         self.catalogues = Catalogues(self.plan.languages)
         self.figures = StudyFigures(self.folder, self.catalogues)
         self._choices: dict[str, tuple[float, dict[str, tuple[ExpertChoice, ...]]]] = {}
@@ -77,7 +128,7 @@ class OpenStudy:
     def link(self, expert: StudyExpert | str, address: str = "") -> str:
         """The personal link of an expert; `address` is that of the server, where it has no public one."""
         name = expert if isinstance(expert, str) else expert.name
-        return f"{self._address(address)}/e/{self.signatures.link(name)}"
+        return f"{self._address(address)}/e/{self.signatures.token('link', name)}"
 
     def invitation(self, address: str = "") -> str:
         """The open invitation, by which anybody may join; empty: there is none."""
@@ -98,6 +149,18 @@ class OpenStudy:
         """Whether this is the open invitation."""
         wanted = self.store.state(_INVITATION)
         return bool(wanted) and hmac.compare_digest(wanted.encode(), code.encode())
+
+    def links_csv(self, experts: Iterable[StudyExpert], address: str = "") -> str:
+        """Experts with their links, one in a row, as a table to send them from."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\r\n")
+        writer.writerow(["expert", "link"])
+        writer.writerows([expert.label, self.link(expert, address)] for expert in experts)
+        return out.getvalue()
+
+    def new_ticket(self) -> str:
+        """A ticket for the form of the open invitation: whoever sends it becomes the expert of its name."""
+        return self.signatures.token("ticket", secrets.token_hex(10))
 
     def _address(self, otherwise: str) -> str:
         return (self.settings.public_address or otherwise).rstrip("/")

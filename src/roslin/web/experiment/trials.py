@@ -1,14 +1,24 @@
-"""A trial in numbers, as its page knows it: candidates are 0, 1, ... in the order shown, and have no other names.
+"""Trials as JSON, for the page of a trial and for simulated experts: candidates are 0, 1, ... in the order shown.
 
-What is written here is one call of the store each; what is answered is made from the state that follows.
+Documents have no names outside the server. Requests have strict limits: whatever is not described here is refused.
 """
 
 from __future__ import annotations
 
+import asyncio
+import mimetypes
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any, Literal
 
-from roslin.errors import DecisionError
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from roslin.errors import DecisionError, UnknownNameError
 from roslin.experiment.comparisons import is_check, next_comparison
 from roslin.experiment.events import (
     DECISIONS,
@@ -23,13 +33,147 @@ from roslin.experiment.events import (
     trial_state,
 )
 from roslin.experiment.plan import SIZES
-from roslin.web.experiment.errors import UnfinishedError
-from roslin.web.experiment.schemas import DecisionsBody, FinishBody
+from roslin.web.experiment.pages import FORM_HEADER, Served, Visiting, check_form, language_of, study_of, visitor
 from roslin.web.experiment.study import OpenStudy
-from roslin.web.experiment.visitor import Visitor
+from roslin.web.sessions import Session
+
+router = APIRouter()
+
+MOST_DECISIONS = 200  # in one request; a page that was long without a connection sends several
+_MOST_NUMBER = 10_000
+_MOST_MS = 2**53
 
 
-def state_in_numbers(study: OpenStudy, who: Visitor, trial: int) -> dict[str, Any]:
+class UnfinishedError(DecisionError):
+    """A trial that cannot be finished yet; `missing` has the numbers of the candidates that are still to be judged."""
+
+    def __init__(self, message: str, missing: list[int]):
+        super().__init__(message)
+        self.missing = missing
+
+
+# -- requests ----------------------------------------------------------------------------------------------------------
+
+
+Key = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+Number = Annotated[int, Field(ge=0, le=_MOST_NUMBER)]
+Device = Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9 ,._-]*$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _Made(_Strict, ABC):
+    key: Key
+    made_ms: Annotated[int, Field(ge=0, le=_MOST_MS)] = 0
+
+    @abstractmethod
+    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
+        """What is kept, with the documents of this order in place of their numbers."""
+
+
+class SortedBody(_Made):
+    """A candidate resembles the query, or perhaps, or not."""
+
+    kind: Literal["sorted"]
+    document: Number
+    verdict: Literal["resembles", "perhaps", "no"]
+
+    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
+        """What is kept."""
+        return {"document": shown[self.document], "verdict": self.verdict}
+
+
+class PlacedBody(_Made):
+    """A candidate goes to a place in the list."""
+
+    kind: Literal["placed"]
+    document: Number
+    after: Number | None = None
+    tied: bool = False
+
+    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
+        """What is kept."""
+        after = None if self.after is None else shown[self.after]
+        return {"document": shown[self.document], "after": after, "tied": self.tied}
+
+
+class ChoseBody(_Made):
+    """One of two or three is most similar; None: there is no difference."""
+
+    kind: Literal["chose"]
+    documents: Annotated[list[Number], Field(min_length=2, max_length=3)]
+    best: Number | None = None
+
+    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
+        """What is kept."""
+        best = None if self.best is None else shown[self.best]
+        return {"documents": [shown[number] for number in self.documents], "best": best}
+
+
+class HeardBody(_Made):
+    """A candidate, or the query (None), was played and has ended."""
+
+    kind: Literal["heard"]
+    document: Number | None
+    duration_ms: Annotated[int, Field(ge=0)] | None = None
+
+    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
+        """What is kept."""
+        document = None if self.document is None else shown[self.document]
+        return {"document": document} | ({} if self.duration_ms is None else {"duration_ms": self.duration_ms})
+
+
+class ComparedBody(_Made):
+    """The differences of two melodies were shown; None is the query."""
+
+    kind: Literal["compared"]
+    documents: Annotated[list[Number | None], Field(min_length=2, max_length=2)]
+
+    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
+        """What is kept."""
+        return {"documents": [None if number is None else shown[number] for number in self.documents]}
+
+
+class UndoneBody(_Made):
+    """A decision is taken back."""
+
+    kind: Literal["undone"]
+    undoes: Key
+
+    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:  # noqa: ARG002 - it names no document
+        """What is kept."""
+        return {"undoes": self.undoes}
+
+
+AnyDecision = Annotated[
+    SortedBody | PlacedBody | ChoseBody | HeardBody | ComparedBody | UndoneBody, Field(discriminator="kind")
+]
+
+
+class DecisionsBody(_Strict):
+    """Decisions of one trial, in the order in which they were made."""
+
+    decisions: Annotated[list[AnyDecision], Field(min_length=1, max_length=MOST_DECISIONS)]
+    device: Device = ""
+
+
+# Reads decisions from the bytes of a request.
+DECISIONS_READER: TypeAdapter[DecisionsBody] = TypeAdapter(DecisionsBody)
+
+
+class FinishBody(_Strict):
+    """The end of a trial."""
+
+    key: Key
+    device: Device = ""
+
+
+# -- answers -----------------------------------------------------------------------------------------------------------
+
+
+def state_in_numbers(study: OpenStudy, who: Session, trial: int) -> dict[str, Any]:
     """A trial as it stands."""
     events = _with_offer(study, who.name, trial)
     state = trial_state(events)
@@ -55,7 +199,7 @@ def state_in_numbers(study: OpenStudy, who: Visitor, trial: int) -> dict[str, An
     }
 
 
-def decided(study: OpenStudy, who: Visitor, trial: int, sent: DecisionsBody) -> dict[str, Any]:
+def decided(study: OpenStudy, who: Session, trial: int, sent: DecisionsBody) -> dict[str, Any]:
     """Keep decisions, and say which are kept."""
     shown = study.shown(who.name, trial).shown
     try:
@@ -72,7 +216,7 @@ def decided(study: OpenStudy, who: Visitor, trial: int, sent: DecisionsBody) -> 
     return answer
 
 
-def ended(study: OpenStudy, who: Visitor, trial: int, sent: FinishBody) -> dict[str, Any]:
+def ended(study: OpenStudy, who: Session, trial: int, sent: FinishBody) -> dict[str, Any]:
     """Finish a trial; of the practice, say what others would have answered."""
     state = study.state(who.name, trial)
     left = missing(state, study.plan, trial)
@@ -158,3 +302,74 @@ def _of_choice(choice: ExpertChoice, expected: Mapping[str, str], number: Mappin
         "expected": [number[document] for document in best],
         "is_right": len(best) > 1 if choice.best is None else choice.best in best,
     }
+
+
+# -- routes ------------------------------------------------------------------------------------------------------------
+
+
+@router.get("/api/trials/{trial}")
+def state(study: Served, who: Visiting, trial: int) -> Response:
+    """A trial as it stands."""
+    return JSONResponse(state_in_numbers(study, who, trial))
+
+
+async def decisions(request: Request) -> Response:
+    """Keep decisions. Those that are kept already are acknowledged again.
+
+    Nearly every request is this one, so it goes the short way: FastAPI's own takes as long again as all the rest.
+    """
+    who, study = await visitor(request), study_of(request)
+    check_form(request, study.participants, who, request.headers.get(FORM_HEADER, ""))
+    try:
+        sent = DECISIONS_READER.validate_json(await request.body())
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in found]) from None
+    return JSONResponse(await run_in_threadpool(decided, study, who, request.path_params["trial"], sent))
+
+
+router.add_route("/api/trials/{trial:int}/decisions", decisions, methods=["POST"])
+
+
+@router.post("/api/trials/{trial}/finish")
+def finish(request: Request, study: Served, who: Visiting, trial: int, sent: FinishBody) -> Response:
+    """Finish a trial."""
+    check_form(request, study.participants, who, request.headers.get(FORM_HEADER, ""))
+    return JSONResponse(ended(study, who, trial, sent))
+
+
+@router.get("/api/trials/{trial}/differences")
+def differences(request: Request, study: Served, who: Visiting, trial: int, first: str, second: str) -> Response:
+    """Two melodies of a trial with their differences marked, in a study that shows them."""
+    if not study.plan.rules.differences:
+        raise DecisionError("this study shows no differences; set design.differences to allow them")
+    shown = study.shown(who.name, trial)
+    items = shown.item(first), shown.item(second)
+    if not all(item.is_melody for item in items):
+        raise UnknownNameError("melody", "", [])
+    one, two = study.figures.differences(*items, (first, second), language_of(request))
+    return JSONResponse({"first": one, "second": two})
+
+
+@router.get("/trials/{trial}/{place}/{kind}")
+def file(study: Served, who: Visiting, trial: int, place: str, kind: Literal["picture", "sound"]) -> Response:
+    """The picture or the sound of what is no melody."""
+    item = study.shown(who.name, trial).item(place)
+    name: str = getattr(item, kind)
+    if not name:
+        raise UnknownNameError(kind, place, [])
+    found = study.folder.file(name)
+    media_type = mimetypes.guess_type(found.name)[0] or "application/octet-stream"
+    # What the file is called on the disk stays there.
+    return FileResponse(found, media_type=media_type, headers={"Cache-Control": "private, max-age=3600"})
+
+
+# The state of health has a thread of its own: it does not wait behind a thousand people.
+_HEALTH = ThreadPoolExecutor(1, "health")
+
+
+@router.get("/healthz")
+async def health(study: Served) -> dict[str, Any]:
+    """Whether the database answers."""
+    status = await asyncio.get_running_loop().run_in_executor(_HEALTH, lambda: study.store.status)
+    return {"status": "ok", "study": status}

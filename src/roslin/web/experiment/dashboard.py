@@ -1,6 +1,7 @@
 """The dashboard of the experimenter, under /study: progress, what is known by now, invitations, people, downloads.
 
-`doors` lets the experimenter in and asks for nothing; everything else is a `LockedRoute`.
+`doors` lets the experimenter in with the password of the study. Everything else is a `LockedRoute`: without a session
+it answers 401 with the form that asks for the password, and requests that write must carry the token of the session.
 """
 
 from __future__ import annotations
@@ -9,35 +10,86 @@ import io
 import tempfile
 import time
 import zipfile
+from collections.abc import Callable, Coroutine
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
-from starlette.datastructures import FormData
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
+from roslin.display.templates import render
 from roslin.errors import ArgumentError
 from roslin.experiment.backup import write_backup
 from roslin.experiment.export import EXPORTS, export_study, reconcile
 from roslin.experiment.overview import Seen
-from roslin.experiment.progress_plots import day_plot, quota_plot, time_plot
 from roslin.experiment.study_store import StudyExpert
-from roslin.web.experiment.experimenter import LockedRoute, attempts_at, dashboard_page, end_managing, let_in
-from roslin.web.experiment.findings import finding_rows
-from roslin.web.experiment.invitations import as_csv
-from roslin.web.experiment.routes.pages import see
+from roslin.web.experiment.drawings import day_plot, finding_rows, quota_plot, time_plot
+from roslin.web.experiment.pages import (
+    AnyForm,
+    Served,
+    check_form,
+    check_site,
+    keep_session,
+    own_address,
+    see,
+    study_of,
+)
 from roslin.web.experiment.study import OpenStudy
-from roslin.web.experiment.visitor import Served, check_site, own_address
-from roslin.web.forms import read_form
 from roslin.web.security import address_of, household_of
+from roslin.web.sessions import read_form
+from roslin.web.static_files import address
+
+_MOST_LINKS = 1000
+# Pages of the dashboard name people and links: no cache keeps them.
+_UNKEPT = {"Cache-Control": "no-store"}
+
+Number = Annotated[int, Query(ge=1, le=10**9)]
+
+
+def dashboard_page(request: Request, template: str, **values: Any) -> str:
+    """What a template of the dashboard makes of these values, and of those that every page of it knows."""
+    study = study_of(request)
+    who = study.experimenters.of(request.cookies)
+    return render(
+        f"web/experiment/dashboard/{template}",
+        plan=study.plan,
+        title=study.plan.text(study.plan.title, study.plan.languages[0]) or study.plan.name,
+        static=address,
+        path=request.url.path,
+        csrf="" if who is None else who.form,
+        roslin_version=version("roslin"),
+        **values,
+    )
+
+
+class LockedRoute(APIRoute):
+    """A route for the experimenter alone."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, behind the lock."""
+        handler = super().get_route_handler()
+
+        async def locked(request: Request) -> Response:
+            sessions = study_of(request).experimenters
+            who = sessions.of(request.cookies)
+            if who is None:
+                return HTMLResponse(dashboard_page(request, "login.html", problem=""), 401, _UNKEPT)
+            if request.method not in ("GET", "HEAD"):
+                form = await read_form(request)
+                check_form(request, sessions, who, str(form.get("csrf", "")))
+            response = await handler(request)
+            for name, value in _UNKEPT.items():
+                response.headers.setdefault(name, value)
+            return response
+
+        return locked
+
 
 doors = APIRouter(include_in_schema=False)
 rooms = APIRouter(include_in_schema=False, route_class=LockedRoute)
-_MOST_LINKS = 1000
-
-AnyForm = Annotated[FormData, Depends(read_form)]
-Number = Annotated[int, Query(ge=1, le=10**9)]
 
 
 # -- coming and going -------------------------------------------------------------------------------------------------
@@ -53,24 +105,24 @@ def login_form(request: Request) -> Response:
 def login(request: Request, study: Served, form: AnyForm) -> Response:
     """Let in who knows the secret; others may try a few times a minute."""
     check_site(request)
-    attempts, client = attempts_at(request), household_of(address_of(request.scope))
-    wait = attempts.begin(client)
+    client = household_of(address_of(request.scope))
+    wait = study.attempts.begin(client)
     if wait:
         problem = f"Too many wrong attempts. Please wait {wait} seconds."
         return HTMLResponse(dashboard_page(request, "login.html", problem=problem), 429, {"Retry-After": str(wait)})
     if not study.folder.check_password(str(form.get("secret", ""))[:1000]):
         return HTMLResponse(dashboard_page(request, "login.html", problem="This is not the secret of the study."), 401)
-    attempts.succeeded(client)
+    study.attempts.succeeded(client)
     answer = see("/study")
-    let_in(request, answer)
+    keep_session(request, answer, study.experimenters, study.experimenters.begun())
     return answer
 
 
 @rooms.post("/study/logout")
-def logout() -> Response:
+def logout(study: Served) -> Response:
     """Leave."""
     answer = see("/study/login")
-    end_managing(answer)
+    study.experimenters.forget(answer)
     return answer
 
 
@@ -165,7 +217,7 @@ def invite(study: Served, form: AnyForm) -> Response:
 @rooms.get("/study/links.csv")
 def links(request: Request, study: Served, first: Number = 1, last: Annotated[int, Query(ge=0)] = 10**9) -> Response:
     """Links as a table to send them from: all, or those that were made together."""
-    text = as_csv(study, _between(study, first, last), own_address(request))
+    text = study.links_csv(_between(study, first, last), own_address(request))
     return Response(text, media_type="text/csv", headers={"Content-Disposition": 'attachment; filename="links.csv"'})
 
 

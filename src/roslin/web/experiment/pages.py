@@ -1,0 +1,168 @@
+"""What every page of a study needs: who asks, whether a form is our own, the language, and templates.
+
+Reading needs the session cookie, which other sites cannot read. Writing needs the form token of that session as well,
+and must not come from another site.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from fastapi.responses import RedirectResponse
+from markupsafe import Markup
+from starlette.datastructures import FormData
+from starlette.responses import Response
+from starlette.types import Scope
+
+from roslin.display.templates import render
+from roslin.display.words import in_words
+from roslin.errors import RoslinError
+from roslin.web.experiment.study import OpenStudy
+from roslin.web.language import Translation
+from roslin.web.security import address_of, household_of
+from roslin.web.sessions import OUT_OF_DATE, Session, Sessions, is_foreign, read_form
+from roslin.web.static_files import address
+
+FORM_HEADER = "x-roslin-csrf"
+
+
+class NoSessionError(RoslinError):
+    """Nobody knows who asks: there is no session, or it is over."""
+
+
+class ForgedError(RoslinError):
+    """Something to be written that does not come from our own pages."""
+
+
+# -- who asks ----------------------------------------------------------------------------------------------------------
+
+
+def study_of(request: Request) -> OpenStudy:
+    """The study that is served."""
+    study: OpenStudy = request.app.state.study
+    return study
+
+
+# These are coroutines though they wait for nothing: others would be run in a thread of their own each time.
+async def _served(request: Request) -> OpenStudy:
+    return study_of(request)
+
+
+async def visitor(request: Request) -> Session:
+    """The session of the expert who asks. Refuses whoever has none."""
+    found = visitor_or_none(request)
+    if found is None:
+        raise NoSessionError("you are not known here, or it was too long ago; please open your personal link again")
+    return found
+
+
+def visitor_or_none(request: Request) -> Session | None:
+    """The session of the expert who asks, if there is one."""
+    return study_of(request).participants.of(request.cookies)
+
+
+Served = Annotated[OpenStudy, Depends(_served)]
+Visiting = Annotated[Session, Depends(visitor)]
+AnyForm = Annotated[FormData, Depends(read_form)]
+
+
+def check_site(request: Request) -> None:
+    """Refuse what another site sent."""
+    if is_foreign(request, study_of(request).settings.public_address):
+        raise ForgedError("this was sent from another site; please use the pages of the study")
+
+
+def check_form(request: Request, sessions: Sessions, who: Session, token: str) -> None:
+    """Refuse what does not come from a page of this session."""
+    check_site(request)
+    if not sessions.is_form(who, token):
+        raise ForgedError(OUT_OF_DATE)
+
+
+async def _own_form(request: Request, who: Visiting) -> FormData:
+    form = await read_form(request)
+    check_form(request, study_of(request).participants, who, str(form.get("csrf", "")))
+    return form
+
+
+# The fields of a form that a page of this session sent.
+OwnForm = Annotated[FormData, Depends(_own_form)]
+
+
+def own_address(request: Request) -> str:
+    """The address at which the server was asked."""
+    return f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
+
+
+def see(path: str) -> RedirectResponse:
+    """Go on there, by GET."""
+    return RedirectResponse(path, 303)
+
+
+def keep_session(request: Request, response: Response, sessions: Sessions, session: Session) -> None:
+    """Make the browser keep a session; by https alone, where people reach the server so."""
+    public = study_of(request).settings.public_address
+    sessions.remember(response, session, is_secure=public.startswith("https:") or request.url.scheme == "https")
+
+
+def client_of(study: OpenStudy, scope: Scope) -> str:
+    """Whose rate counts: the expert's, or that of an address. A seminar has one address and many experts."""
+    who = study.participants.of(Request(scope).cookies)
+    return f"expert {who.name}" if who else f"address {household_of(address_of(scope))}"
+
+
+# -- templates ---------------------------------------------------------------------------------------------------------
+
+
+def language_of(request: Request) -> str:
+    """The language of the reader: chosen, or what their browser asks for, or the first of the study.
+
+    Experts have chosen in the session; whoever is none yet, in the address.
+    """
+    study = study_of(request)
+    who = visitor_or_none(request)
+    chosen = request.query_params.get("language", "") if who is None else who.language
+    return study.catalogues.best(chosen, request.headers.get("accept-language", ""))
+
+
+def words_of(request: Request) -> Translation:
+    """The words of the pages in the language of the reader."""
+    study = study_of(request)
+    return study.catalogues[language_of(request)]
+
+
+def page(request: Request, template: str, **values: Any) -> str:
+    """What a template makes of these values, and of those that every page knows."""
+    study = study_of(request)
+    who = visitor_or_none(request)
+    words, plan = words_of(request), study.plan
+    with in_words(words):
+        return render(
+            f"web/experiment/{template}",
+            plan=plan,
+            title=plan.text(plan.title, words.language),
+            language=words.language,
+            languages=study.catalogues.named,
+            words=words.for_scripts(lambda name: name.startswith("trial")),
+            text=lambda text: markdown(plan.text(text, words.language)),
+            label=lambda text: plan.text(text, words.language),
+            static=address,
+            path=request.url.path,
+            query=request.url.query,
+            is_known=who is not None,
+            csrf="" if who is None else who.form,
+            roslin_version=version("roslin"),
+            **values,
+        )
+
+
+@lru_cache(maxsize=256)
+def markdown(text: str) -> Markup:
+    """A text of the study as HTML. Tags in it are shown as text, and nothing is loaded from anywhere."""
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")
+    return Markup(reader.render(text))  # noqa: S704 - markdown-it escapes what it is given
