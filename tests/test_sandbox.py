@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import until
 
 import roslin
 from roslin import RoslinError, sandbox
@@ -41,14 +41,6 @@ def is_gone(process_id: int) -> bool:
         return status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z"
     except (ProcessLookupError, FileNotFoundError):
         return True
-
-
-def wait_until_gone(process_id: int) -> bool:
-    for _ in range(500):
-        if is_gone(process_id):
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.fixture
@@ -89,7 +81,7 @@ def test_killed_in_mid_work(worker: Worker) -> None:
 
     thread = threading.Thread(target=ask)
     thread.start()
-    time.sleep(0.1)
+    until(worker._lock.locked)
     os.kill(process, signal.SIGKILL)
     thread.join()
     assert str(failed[0]) == "sounding: the worker process crashed (SIGKILL)"
@@ -124,8 +116,7 @@ def test_killed_between_two_calls_nobody_notices(worker: Worker) -> None:
     pitches(worker)
     assert worker.process_id is not None
     os.kill(worker.process_id, signal.SIGKILL)
-    time.sleep(0.1)
-    assert worker.process_id is None
+    until(lambda: worker.process_id is None)
     assert pitches(worker) == [60, 62, 64]
 
 
@@ -203,7 +194,7 @@ def test_no_worker_outlives_its_program(ending: str, code: int) -> None:
     command = [sys.executable, "-X", "dev", "-W", "error", "-c", SCRIPT + ending]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (code, "")
-    assert wait_until_gone(int(done.stdout))
+    until(lambda: is_gone(int(done.stdout)))
 
 
 def test_only_the_sandbox_imports_verovio() -> None:

@@ -124,7 +124,7 @@ def test_the_list_is_always_full(starter: Collection) -> None:
     assert len(starter.search(TUNES[0], k=7)) == 7
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     number=st.integers(0, len(TUNES) - 1),
     more=st.lists(st.integers(48, 84), min_size=12, max_size=12),

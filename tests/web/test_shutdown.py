@@ -13,6 +13,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+from tests.waiting import until
 from tests.web.running import Server, running
 
 MATCHERS = Path(__file__).with_name("slow_matchers.py")
@@ -48,15 +49,11 @@ class Asked:
         self._thread.join(60)
 
 
-def until_searching(server: Server, count: int) -> None:
-    limit = time.monotonic() + 60
-    while time.monotonic() < limit:
-        with urlopen(f"{server.address}/healthz") as answer:
-            state = json.load(answer)
-        if state["is_ready"] and state["searching"] == count:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"never {count} searches: {state}")
+def searching(server: Server) -> int | None:
+    """How many searches go on in a process of the server; None until it is ready."""
+    with urlopen(f"{server.address}/healthz") as answer:
+        state = json.load(answer)
+    return int(state["searching"]) if state["is_ready"] else None
 
 
 def ended(server: Server) -> tuple[int, float]:
@@ -67,12 +64,12 @@ def ended(server: Server) -> tuple[int, float]:
 
 
 def test_work_in_hand(server: Server) -> None:
-    until_searching(server, 0)
+    until(lambda: searching(server) == 0)
     long = Asked(server, "minute")
-    until_searching(server, 1)
+    until(lambda: searching(server) == 1)
     short = Asked(server, "moment")
     waiting = Asked(server, "dp")  # for one of the two that may search at a time
-    time.sleep(0.5)
+    until(lambda: (searching(server) or 0) >= 2)
     code, seconds = ended(server)
     for each in (long, short, waiting):
         each.wait()
@@ -94,9 +91,9 @@ def test_work_in_hand(server: Server) -> None:
 
 
 def test_a_second_signal_ends_it_at_once(server: Server) -> None:
-    until_searching(server, 0)
+    until(lambda: searching(server) == 0)
     asked = Asked(server, "minute")
-    until_searching(server, 1)
+    until(lambda: searching(server) == 1)
     server.process.send_signal(signal.SIGTERM)
     time.sleep(0.5)
     assert server.process.poll() is None  # it is still polite
@@ -109,7 +106,7 @@ def test_a_second_signal_ends_it_at_once(server: Server) -> None:
 def test_several_processes(starter: Path, tmp_path: Path) -> None:
     with running(starter, tmp_path, "--plugin", str(MATCHERS), "--workers", "2") as server:
         asked = [Asked(server, "minute") for _ in range(3)]
-        time.sleep(2)
+        until(lambda: searching(server))
         code, seconds = ended(server)
         for each in asked:
             each.wait()
@@ -129,7 +126,4 @@ def test_nothing_is_left_behind(server: Server) -> None:
     assert len(children) >= 2
     server.process.kill()
     server.process.wait()
-    limit = time.monotonic() + SOON
-    while any(Path(f"/proc/{each}").exists() for each in children) and time.monotonic() < limit:
-        time.sleep(0.05)
-    assert not [each for each in children if Path(f"/proc/{each}").exists()]
+    until(lambda: not [each for each in children if Path(f"/proc/{each}").exists()], SOON)
