@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 import typer
@@ -31,17 +35,19 @@ DOCS = ROOT / "docs"
 OF_SITE = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts and "_examples" not in path.parts)
 OF_DEVELOPERS = sorted((ROOT / "dev").rglob("*.md"))
 PAGES = sorted([*ROOT.glob("*.md"), *OF_SITE, *OF_DEVELOPERS])
+FENCE = re.compile(r"^ *```([^\n]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 MODULES = ("roslin", "roslin.evaluate", "roslin.truth", "roslin.collection.filters")
 
 
-def blocks(page: Path) -> list[str]:
-    return re.findall(r"^```(?:console)?\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-
-
 def commands(page: Path) -> list[list[str]]:
-    text = "\n".join(blocks(page)).replace("\\\n", " ")
-    lines = [line.strip().removeprefix("$ ").removeprefix(".venv/bin/") for line in text.splitlines()]
-    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("roslin ")]
+    """The words of every `roslin` command of a page; in a console block, those after a $."""
+    found = []
+    for match in FENCE.finditer(page.read_text("utf-8")):
+        start = {"console": "$ roslin ", "sh": "roslin ", "bash": "roslin ", "": "roslin "}.get(match[1])
+        for line in match[2].replace("\\\n", " ").splitlines():
+            if start and (command := line.strip().removeprefix(".venv/bin/")).startswith(start):
+                found.append(shlex.split(command.removeprefix("$ "), comments=True)[1:])
+    return found
 
 
 # -- pages ------------------------------------------------------------------------------------------------------------
@@ -110,8 +116,8 @@ def test_every_page_is_in_the_table_of_contents() -> None:
         path = DOCS / f"{page}.md"
         text = path.read_text("utf-8") if path.exists() else ""
         for contents in re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-            for line in contents.split():
-                if not line.startswith(":"):
+            for line in contents.splitlines():
+                if line and not line.startswith(":"):
                     waiting.append(((path.parent / line).resolve()).relative_to(DOCS.resolve()).as_posix())
     pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in [*OF_SITE, *DOCS.rglob("*.ipynb")]}
     assert {page for page in pages if "_build" not in page} == listed
@@ -178,7 +184,14 @@ def test_papers_are_cited_by_author_and_year() -> None:
         assert not re.search(r"[Pp]apers? 00\d", page.read_text("utf-8")), page.name
 
 
-# -- tutorials --------------------------------------------------------------------------------------------------------
+# -- commands that are shown -----------------------------------------------------------------------------------------
+
+# Text that must not hide behind `...`: an example that fails quietly is no example.
+NOT_TO_HIDE = ("Nothing better than chance", "no more alike than chance", "damaged", "Traceback", "not installed")
+# Before a block that the tests do not run: why not. And a command that has to be run before those that are shown.
+NOT_RUN = re.compile(r"<!-- not run: .{10,} -->\n```(?:sh|bash|python)\n")
+BEFORE = re.compile(r"^<!-- before: (.*) -->$", re.MULTILINE)
+WITH_COMMANDS = [page for page in OF_SITE if "```console\n" in page.read_text("utf-8")]
 
 
 def dialogues(page: Path) -> list[tuple[str, list[str]]]:
@@ -193,46 +206,125 @@ def dialogues(page: Path) -> list[tuple[str, list[str]]]:
     return found
 
 
-def agrees(shown: list[str], printed: str) -> bool:
-    """Whether the output is the one shown; `...` is any text, alone on a line any lines; spaces count once."""
+def hidden(shown: list[str], printed: str) -> str | None:
+    """The text behind `...` if the output is the one shown, else None.
+
+    `...` is any text, alone on a line any lines. Several spaces are one.
+    """
     pattern = ""
     for line in shown:
         words = re.escape(" ".join(line.split()))
-        pattern += r"(?:.*\n)*" if line.strip() == "..." else words.replace(r"\.\.\.", ".*") + r"\n"
+        pattern += r"((?:.*\n)*)" if line.strip() == "..." else words.replace(r"\.\.\.", "(.*)") + r"\n"
     text = "".join(f"{' '.join(line.split())}\n" for line in printed.splitlines())
-    return re.fullmatch(pattern, text) is not None
+    found = re.fullmatch(pattern, text)
+    return None if found is None else "\n".join(found.groups())
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "tutorials").glob("*.md")), ids=lambda page: page.stem)
-def test_tutorials_can_be_followed(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from roslin import Collection
+
+    folder = tmp_path_factory.mktemp("starter") / "starter.roslin"
+    Collection.build(tunes_path(), folder).close()
+    return folder
+
+
+@pytest.fixture
+def reader(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that readers of the pages have: the starter collection, and files to save."""
+    shutil.copytree(starter, tmp_path / "demo" / "starter.roslin")
+    shutil.copy(truth_path(), tmp_path / "truth.qrel")
+    shutil.copy(DOCS / "tutorials" / "catalogue.xml", tmp_path)
+    for plugin in (DOCS / "_plugins").glob("*.py"):
+        shutil.copy(plugin, tmp_path)
+    text = (DOCS / "tutorials" / "melody.md").read_text("utf-8")
+    for name, content in re.findall(r"Save this as `([\w.]+)`:\n\n```text\n(.*?)^```", text, re.M | re.S):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: str(page.relative_to(DOCS)))
+def test_commands_print_what_is_shown(
+    page: Path, reader: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     from roslin.cli import main
 
-    for file in page.parent.glob("*.xml"):
-        shutil.copy(file, tmp_path)
-    shutil.copy(truth_path(), tmp_path / "truth.qrel")
-    for name, text in re.findall(
-        r"Save this as `([\w.]+)`:\n\n```text\n(.*?)^```", page.read_text("utf-8"), re.M | re.S
-    ):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    Collection.build(tunes_path(), "demo/starter.roslin").close()
-    capfd.readouterr()
-    for command, shown in dialogues(page):
+    def run(command: str) -> tuple[str, str]:
+        if "--plugin" in command:  # not here, where it would stay registered
+            done = subprocess.run(
+                [sys.executable, "-m", *shlex.split(command)], capture_output=True, text=True, check=False
+            )
+            return done.stdout, done.stderr
         monkeypatch.setattr(sys, "argv", shlex.split(command))
         with pytest.raises(SystemExit):
             main()
-        out, err = capfd.readouterr()
-        assert agrees(shown, out) or agrees(shown, err), f"{page.name}: {command}\n{out}\n{err}"
+        return capfd.readouterr()
+
+    for command in BEFORE.findall(page.read_text("utf-8")):
+        run(command)
+    for command, shown in dialogues(page):
+        printed = run(command)
+        behind = [text for text in (hidden(shown, each) for each in printed) if text is not None]
+        assert behind, f"{page.name}: {command}\n{printed[0]}\n{printed[1]}"
+        for words in NOT_TO_HIDE:
+            assert words not in behind[0], f"{page.name}: {command} hides: {words}"
+
+
+@pytest.mark.parametrize("page", OF_SITE, ids=lambda page: str(page.relative_to(DOCS)))
+def test_blocks_are_run_or_have_a_reason(page: Path) -> None:
+    text = page.read_text("utf-8")
+    excused = {match.end() for match in NOT_RUN.finditer(text)}
+    for match in FENCE.finditer(text):
+        if match[1] in ("sh", "bash", "python"):
+            runs = match[1] == "python" and ">>> " in match[2]
+            assert runs or match.start(2) in excused, f"{page.name}: say why this block is not run:\n{match[2]}"
+        assert match[1] or "roslin " not in match[2], f"{page.name}: a block of commands is sh or console:\n{match[2]}"
+
+
+def test_commands_of_the_readme(reader: Path) -> None:
+    """Every command of the README, in its order, with the files that it names as the reader's own."""
+    (reader / "tunes").mkdir()
+    shutil.move(reader / "tune.abc", reader / "tunes")
+    shutil.copy("catalogue.xml", "new-record.xml")
+    text = (ROOT / "README.md").read_text("utf-8")
+    lines = "\n".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)).splitlines()
+    words = [shlex.split(line, comments=True) for line in lines if line]
+    assert [line[:2] for line in words[:2]] == [["make", "demo"], ["make", "test"]]
+    for program, *arguments in words[2:]:
+        assert program in ("roslin", ".venv/bin/roslin")
+        command = [sys.executable, "-m", "roslin", *arguments]
+        if arguments[0] == "serve":
+            assert_serves(command)
+        else:
+            subprocess.run(command, capture_output=True, check=True)
+    assert (reader / "my.concordances").is_dir()
+
+
+def assert_serves(command: list[str]) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with subprocess.Popen(
+        [*command, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as server:
+        try:
+            for _ in range(300):
+                with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/healthz", timeout=10) as answer:
+                    assert answer.status == 200
+                    return
+                assert server.poll() is None, "the server ended"
+                time.sleep(0.2)
+            pytest.fail("the server did not answer")
+        finally:
+            server.terminate()
 
 
 def test_a_wrong_output_is_seen() -> None:
-    assert agrees(["rank  id", "   1  ..."], "rank  id\n1     a  b\n")
-    assert agrees(["...", "b"], "a\nb\n")
-    assert not agrees(["rank  id"], "rank  id\n1     a\n")
-    assert not agrees(["0.1429"], "0.1428\n")
+    assert hidden(["rank  id", "   1  ..."], "rank  id\n1     a  b\n") == "a b"
+    assert hidden(["...", "b"], "a\nb\n") == "a\n"
+    assert hidden(["rank  id"], "rank  id\n1     a\n") is None
+    assert hidden(["0.1429"], "0.1428\n") is None
 
 
 def test_plug_ins_of_the_page_work(tmp_path: Path) -> None:
@@ -270,8 +362,8 @@ def test_generated_pages_have_every_registered_name() -> None:
             assert f"`{name}`" in text, f"{part}: {name}"
 
 
-def test_the_page_of_systems_has_every_matcher() -> None:
-    text = (DOCS / "concepts" / "systems.md").read_text("utf-8")
+def test_the_page_of_matchers_has_every_one() -> None:
+    text = (DOCS / "concepts" / "matchers.md").read_text("utf-8")
     for name in MATCHERS:
         assert text.count(f"| `{name}` |") >= 2, name
 

@@ -49,7 +49,7 @@ def _name(argument: Any) -> str:
 
 
 def _table(command: Any) -> str:
-    rows = ["| | what it says | if not given |", "|---|---|---|"]
+    rows = ["| | meaning | default |", "|---|---|---|"]
     for each in command.params:
         if getattr(each, "hidden", False) or each.name == "help":
             continue

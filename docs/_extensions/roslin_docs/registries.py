@@ -56,7 +56,7 @@ def study() -> str:
         rows = [
             (f"`{name}`", info.form, info.otherwise or "must be given", info.meaning) for name, info in keys.items()
         ]
-        parts += [f"## {table.capitalize()}", TABLES[table], _table(("key", "form", "without it", "meaning"), rows)]
+        parts += [f"## {table.capitalize()}", TABLES[table], _table(("key", "form", "default", "meaning"), rows)]
     frozen = "\n".join(f"- {each}" for each in FROZEN_KEYS.values())
     parts += ["## What cannot change once a participant has begun", frozen]
     return "\n\n".join(parts)
