@@ -20,7 +20,7 @@ from uvicorn.server import ServerState
 
 from roslin.errors import ArgumentError
 from roslin.web import connections
-from roslin.web.experiment.study import ExperimentSettings
+from roslin.web.experiment.settings import ExperimentSettings
 from roslin.web.security import RateLimit
 from roslin.web.server import uvicorn_options
 from roslin.web.settings import Settings
@@ -55,7 +55,7 @@ class Application:
 def serving(app: Any, most: int = 20, proxies: tuple[str, ...] = ()) -> Iterator[tuple[int, uvicorn.Server]]:
     listening = socket.create_server(("127.0.0.1", 0))
     options = uvicorn_options(most, proxies) | {"lifespan": "off"}
-    server = uvicorn.Server(uvicorn.Config(app, **options))
+    server = uvicorn.Server(uvicorn.Config(connections.Patience(app), **options))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
@@ -102,7 +102,6 @@ def is_ended(connection: socket.socket) -> bool:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HEADER_SECONDS", "BODY_SECONDS", "WRITE_SECONDS"):
         monkeypatch.setattr(connections, name, 0.5)
-    monkeypatch.setattr(connections, "_LOOK_EVERY_SECONDS", 0.1)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -281,13 +280,17 @@ class Wire(asyncio.Transport):
 
 def test_the_addresses_of_one_ipv6_network_share_their_connections() -> None:
     loop = asyncio.new_event_loop()
-    config = uvicorn.Config(Application(), **uvicorn_options(20, ("2001:db8:9::/48",)))
+    options = uvicorn_options(20, ("2001:db8:9::/48",))
+    config = uvicorn.Config(Application(), **options)
     config.load()
     server, wires = ServerState(), list[Wire]()
     for network in ("2001:db8:1:2::", "2001:db8:1:3::", "2001:db8:9:2::"):  # the last one is the operator's proxy
         for number in range(7):
             wires.append(Wire({"peername": (f"{network}{number}", 5000)}))
-            connections.Connection(config, server, {}, _loop=loop).connection_made(wires[-1])
+            made = options["http"](config=config, server_state=server, app_state={}, _loop=loop)
+            loop.call_soon(made.connection_made, wires[-1])
+    loop.call_soon(loop.stop)
+    loop.run_forever()
     loop.close()
     assert [wire.is_ended for wire in wires] == [True] * 2 + [False] * 5 + [True] * 2 + [False] * 5 + [False] * 7
 

@@ -17,6 +17,7 @@ from starlette.types import Scope
 
 from roslin.sandbox import shared_worker
 from roslin.web import api, concordances, health, identify, lists, pages, static_files
+from roslin.web.connections import Patience
 from roslin.web.errors import add_handlers, answer
 from roslin.web.health import Health
 from roslin.web.language import InTheirLanguage
@@ -35,7 +36,7 @@ from roslin.web.security import (
     client_and_path,
     client_of,
 )
-from roslin.web.sessions import Reviewers
+from roslin.web.reviewers import Door
 from roslin.web.settings import Settings
 from roslin.web.shutdown import Ending, UntilTheEnd
 
@@ -117,6 +118,7 @@ def application(
     app.add_middleware(HeadAsGet)
     if settings.log_requests:
         app.add_middleware(Log, about=guarding.about)
+    app.add_middleware(Patience)
     return app
 
 
@@ -147,7 +149,7 @@ def create_app(settings: Settings) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.state.library, app.state.health = library, state
-    app.state.shelf, app.state.door = concordances.Shelf(library), Reviewers(settings)
+    app.state.shelf, app.state.door = concordances.Shelf(library), Door(settings)
     _describe(app)
     add_handlers(app)
     return app

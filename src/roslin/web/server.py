@@ -16,7 +16,7 @@ import uvicorn
 from roslin.api import Collection
 from roslin.search.engines.emd import open_index
 from roslin.web.app import create_app
-from roslin.web.connections import Connection, room_for
+from roslin.web.connections import Connections, room_for
 from roslin.web.settings import VARIABLE, Settings
 from roslin.web.shutdown import LAST_SECONDS
 
@@ -56,8 +56,8 @@ def uvicorn_options(connections: int, proxies: tuple[str, ...]) -> dict[str, Any
         "access_log": False,  # ours has the shape that we document
         "log_level": "warning",
         "server_header": False,
-        "http": Connection,
-        "limit_concurrency": room_for(connections),
+        "http": Connections(room_for(connections), proxies),
+        "ws": "none",
         "timeout_graceful_shutdown": int(LAST_SECONDS) - 1,
         "timeout_keep_alive": 15,
         "proxy_headers": bool(proxies),

@@ -1,15 +1,14 @@
-"""The end of a server: whoever waits is answered or told so, and nothing holds it for longer than a few seconds.
+"""The end of a server: requests in hand are answered or refused, and nothing holds the process for long.
 
-The first signal to end (SIGTERM, Ctrl-C) stops new connections and leaves `GRACE_SECONDS` to requests in hand. Who is
-not answered by then gets a 503 with a sentence, and what worked for them is told that nobody waits. `LAST_SECONDS`
-after the signal the process ends, whatever still computes: a comparison in a kernel hears of nothing. A second signal
-ends it at once.
+The first signal to end (SIGTERM, Ctrl-C) stops new connections and leaves `GRACE_SECONDS` to requests in hand. A
+request that is not answered by then gets a 503 with a sentence, and its work is told to stop. uvicorn ends, and the
+command with it, unless a thread still computes: a comparison in a kernel cannot be stopped. So the process ends
+`LAST_SECONDS` after the signal in any case, and `HURRIED_SECONDS` after a second signal.
 """
 
 from __future__ import annotations
 
 import asyncio
-import atexit
 import os
 import signal
 import threading
@@ -25,7 +24,7 @@ from roslin.web.security import Guard
 
 GRACE_SECONDS = 2.0
 LAST_SECONDS = 5.0
-_TIDYING_SECONDS = 1.0
+HURRIED_SECONDS = 1.0
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -38,7 +37,7 @@ class Ending:
         self._has_begun = False
 
     def await_signals(self) -> None:
-        """Listen to signals, and pass them on to whoever listened before. Only the main thread of a process can."""
+        """Listen to signals, and pass them on to the handler before. Only the main thread of a process can."""
         self.is_over, self._has_begun = False, False
         if threading.current_thread() is not threading.main_thread():
             return
@@ -48,20 +47,19 @@ class Ending:
             signal.signal(number, self._listener(loop, before if callable(before) else None))
 
     def begin(self) -> None:
-        """Leave those who wait a little time, and then tell them."""
+        """Leave requests in hand a little time, and then refuse them."""
         asyncio.get_running_loop().call_later(GRACE_SECONDS, self._tell)
 
     def _listener(
         self, loop: asyncio.AbstractEventLoop, before: Callable[[int, FrameType | None], Any] | None
     ) -> Callable[[int, FrameType | None], None]:
         def heard(number: int, frame: FrameType | None) -> None:
-            if self._has_begun:
-                _leave()
-            self._has_begun = True
-            last = threading.Timer(LAST_SECONDS, _leave)
+            last = threading.Timer(HURRIED_SECONDS if self._has_begun else LAST_SECONDS, os._exit, (0,))
             last.daemon = True
             last.start()
-            loop.call_soon_threadsafe(self.begin)
+            if not self._has_begun:
+                loop.call_soon_threadsafe(self.begin)
+            self._has_begun = True
             if before is not None:
                 before(number, frame)
 
@@ -104,11 +102,3 @@ class UntilTheEnd(Guard):
                 await send({"type": "http.response.body", "body": b""})
         finally:
             self.ending.in_hand.discard(task)
-
-
-def _leave() -> None:
-    """End the process here and now, without its threads; what is to be deleted at the end is deleted."""
-    tidying = threading.Thread(target=atexit._run_exitfuncs, daemon=True)
-    tidying.start()
-    tidying.join(_TIDYING_SECONDS)
-    os._exit(0)

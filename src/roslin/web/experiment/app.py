@@ -82,6 +82,7 @@ def create_app(settings: ExperimentSettings) -> FastAPI:
     app.add_middleware(HeadAsGet)
     if settings.log_requests:
         app.add_middleware(Log, about=_without_secrets)
+    app.add_middleware(Patience)
     return app
 
 
