@@ -100,9 +100,8 @@ class Tail:
 class Background:
     """The melodies that show what chance gives, and the tails by the number of notes of a query."""
 
-    sample: MelodyTable
+    melodies: Packed
     tails: Callable[[Roslin, Melody], dict[int, Tail]]
-    melodies: Packed  # those of the sample
 
     @classmethod
     def of(cls, store: Store) -> Background:
@@ -114,12 +113,11 @@ class Background:
     @classmethod
     def among(cls, packed: Packed, numbers: Numbers, tails: Callable[[Roslin, Melody], dict[int, Tail]]) -> Background:
         """With these melodies as the sample."""
-        melodies = packed.keep("sampled melodies", lambda packed: packed.take(numbers))
-        return cls(packed.keep("sample of chance", lambda _: _table(melodies)), tails, melodies)
+        return cls(packed.keep("sampled melodies", lambda packed: packed.take(numbers)), tails)
 
     def null(self, query: Melody, chosen: Roslin) -> Null:
         """The null model of a query."""
-        return Null(query, chosen, self.sample, self.tails(chosen, query))
+        return Null(query, chosen, self.melodies, self.tails(chosen, query))
 
 
 class WholeCollection(NamedTuple):
@@ -133,26 +131,20 @@ class WholeCollection(NamedTuple):
     coinciding: bool | None = None
 
 
-def _table(packed: Packed) -> MelodyTable:
-    from roslin.matchers.roslin.notes import encoded
-    from roslin.matchers.roslin.scores import tables
-    from roslin.matchers.roslin.table import table_of
-
-    return table_of(encoded(packed), tables(fitted("both"), 1))
-
-
 @dataclass(slots=True, eq=False)
 class Null:
     """The null model of one query: the evidence of unrelated melodies, for the query and for its beginnings."""
 
     query: Melody
     chosen: Roslin
-    sample: MelodyTable
+    melodies: Packed  # unrelated ones
     tails: dict[int, Tail]
     _beginnings: dict[int, _Notes] = field(init=False)  # of the query, by their numbers of notes
     _planner: Planner = field(init=False)
-    _melodies: MelodyTable = field(init=False)
+    _table: MelodyTable = field(init=False)
     _numbers: Numbers = field(init=False)  # of the sample, without melodies that would take longer than a search may
+    _others: Scores = field(init=False)  # their self-scores
+    _sizes: Scores = field(init=False)
     _known: dict[int, _Beginning] = field(init=False, default_factory=dict)
     _excess: Distances = field(init=False)  # of the sample, rising
     lengths: Numbers = field(init=False)
@@ -160,16 +152,16 @@ class Null:
     scale: float = field(init=False)
 
     def __post_init__(self) -> None:
-        from roslin.matchers.roslin.notes import backwards, contours, one
+        from roslin.matchers.roslin.notes import backwards, one
         from roslin.matchers.roslin.rounding import Planner
-        from roslin.matchers.roslin.table import table_of
+        from roslin.matchers.roslin.table import notes_table, self_scores_of
 
-        chosen, sample, line = self.chosen, self.sample, melodic_line(self.query)
-        size = len(line)
+        chosen, line = self.chosen, melodic_line(self.query)
+        compared, size = chosen.compared(self.query), len(line)
+        self._table = notes_table(self.melodies, compared)
         lengths = sorted({*range(1, min(size, _LONGEST_CHAIN) + 1), *(each for each in _LADDER if each < size), size})
-        tables = chosen.tables(self.query, max(int(sample.sizes.max(initial=1)), size))
+        tables = chosen.tables(self.query, max(int(self._table.sizes.max(initial=1)), size))
         self._planner = Planner(tables)
-        compared = chosen.compared(self.query)
         encoded = chosen.encoded(self.query, [Melody(line[:length]) for length in lengths])
         if compared == "rhythm":
             turned = chosen.encoded(self.query, [_rhythm_backwards(line[:length]) for length in lengths])
@@ -181,17 +173,14 @@ class Null:
         self._beginnings = {
             length: _Notes(one(encoded, k), own[k : k + 1], reached[k : k + 1]) for k, length in enumerate(lengths)
         }
-        if compared == "both":
-            self._melodies = sample
-        else:
-            notes = sample.take(np.arange(len(sample)))
-            self._melodies = table_of(contours(notes) if compared == "contour" else notes, tables)
-        self._numbers = np.flatnonzero(sample.sizes <= chosen.longest(self.query))
+        self._numbers = np.flatnonzero(self._table.sizes <= chosen.longest(self.query))
+        self._others = self_scores_of(self._table, compared, tables, self.melodies)[self._numbers]
+        self._sizes = self._table.sizes[self._numbers]
         self.lengths = np.array([*(each for each in _LADDER if each < size), size])
         self.thresholds = np.array([self.at(int(length)).threshold for length in self.lengths])
         self.scale = self.at(int(self.lengths[-1])).scale
         whole = self.at(int(self.lengths[-1]))
-        self._excess = np.sort(self.excess(whole.sample, self._melodies.sizes[self._numbers]))
+        self._excess = np.sort(self.excess(whole.sample, self._sizes))
 
     @property
     def size(self) -> int:
@@ -207,13 +196,13 @@ class Null:
     def _beginning(self, length: int) -> _Beginning:
         from roslin.matchers.roslin.scoring import scorer
 
-        chosen, melodies, (asked, own, turned) = self.chosen, self._melodies, self._beginnings[length]
-        scores = scorer(asked, melodies, self._planner.tables, self._planner)(self._numbers)
+        chosen, (asked, own, turned) = self.chosen, self._beginnings[length]
+        scores = scorer(asked, self._table, self._planner.tables, self._planner)(self._numbers)
 
         def evidence(scores: Scores, others: Scores, sizes: Scores) -> Distances:
             return chosen.evidence(scores, int(own[0]), length, others, sizes)
 
-        found = evidence(scores, melodies.own_scores[self._numbers], melodies.sizes[self._numbers])
+        found = evidence(scores, self._others, self._sizes)
         if not len(found):
             return _Beginning(float(own[0]), 0.0, 0.0, found)
         reached = evidence(turned, own, np.array([length], np.int32))
