@@ -20,7 +20,7 @@ from uvicorn.server import ServerState
 
 from roslin.errors import ArgumentError
 from roslin.web import connections
-from roslin.web.experiment.settings import ExperimentSettings
+from roslin.web.experiment.study import ExperimentSettings
 from roslin.web.security import RateLimit
 from roslin.web.server import uvicorn_options
 from roslin.web.settings import Settings

@@ -36,7 +36,7 @@ from roslin.web.security import (
     client_and_path,
     client_of,
 )
-from roslin.web.reviewers import Door
+from roslin.web.sessions import Reviewers
 from roslin.web.settings import Settings
 from roslin.web.shutdown import Ending, UntilTheEnd
 
@@ -149,7 +149,7 @@ def create_app(settings: Settings) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.state.library, app.state.health = library, state
-    app.state.shelf, app.state.door = concordances.Shelf(library), Door(settings)
+    app.state.shelf, app.state.door = concordances.Shelf(library), Reviewers(settings)
     _describe(app)
     add_handlers(app)
     return app

@@ -22,6 +22,7 @@ from starlette.types import Scope
 from roslin.errors import DecisionError, NotKeptError, RoslinError, UnknownExpertError, UnknownNameError
 from roslin.sandbox import shared_worker
 from roslin.web import static_files as static
+from roslin.web.connections import Patience
 from roslin.web.errors import refusal_of
 from roslin.web.experiment import dashboard, participants, trials
 from roslin.web.experiment.pages import ForgedError, NoSessionError, client_of, page
