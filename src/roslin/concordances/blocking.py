@@ -1,4 +1,4 @@
-"""Pairs worth comparing: melodies that share something rare. Fast, and not exact (docs/measurements/scale.md).
+"""Pairs worth comparing: melodies that share something rare. Fast, and not exact (dev/measurements/scale.md).
 
 At every note of every melody the shortest gram is taken that at most `MOST` melodies have; all that have it are a
 bucket. Common beginnings thus need a longer gram than rare ones, and no bucket is large. Two alphabets find what the

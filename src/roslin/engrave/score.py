@@ -10,7 +10,7 @@ rest in a row become one rest with their number. Music without bar lines is cut 
 without a visible line, so that it can be broken into systems.
 
 MEI and not Plaine & Easie: it can hold voices, any tuplet and our ids, and verovio draws it as it stands
-(docs/measurements/readers.md has the comparison). What cannot be written raises `NotationError`.
+(dev/measurements/readers.md has the comparison). What cannot be written raises `NotationError`.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ def _unseen_share(n: int, level: float) -> float:
 
 # -- intervals ---------------------------------------------------------------------------------------------------------
 #
-# Confidence intervals of means over queries, chosen by simulation (docs/measurements/inference.md).
+# Confidence intervals of means over queries, chosen by simulation (dev/measurements/inference.md).
 #
 # A mean m of n values between 0 and 1 is not equally uncertain in both directions: near 1 there is no room above it.
 # The interval holds every mean µ with

@@ -32,7 +32,7 @@ from roslin.values.parameters import choice, reals, whole
 from roslin.values.parameters import members as made_of
 
 # Seven unlike systems that find more together than any of them alone; chosen on RISM's two lists of the same work in
-# different sources and on half of the titles that tune books share (docs/measurements/rism.md).
+# different sources and on half of the titles that tune books share (dev/measurements/rism.md).
 SEVEN = (
     "alignment(metric=False, rhythm=0.75, divide='mean')",
     "alignment(metric=False, rhythm=0.75, tempo='histogram', divide='mean')",

@@ -504,7 +504,7 @@ def _tonal(documents: PointSets, setting: Setting) -> tuple[Floats, Numbers]:
 #               definition the lighter point set is matched completely, so that a document of one note is near to
 #               everything
 #
-# Everything else is as in `twv.py`. docs/measurements/twv.md has what other choices find.
+# Everything else is as in `twv.py`. dev/measurements/twv.md has what other choices find.
 
 
 @register
