@@ -10,8 +10,7 @@ import pytest
 
 from roslin import Melody
 from roslin.errors import NotationError
-from roslin.notation.editable import editable
-from roslin.notation.query import read_query
+from roslin.notation.query import editable, read_query
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ from roslin.melody import Melody
 from roslin.notation.names import with_octaves
 from roslin.notation.pae.representations import capitals
 from roslin.notation.query import read_query, readings, surest
-from roslin.notation.typed import is_bare_abc
-from roslin.notation.typography import plain, without_quotes
+from roslin.notation.typed import is_bare_abc, plain, without_quotes
 from roslin.run import Ranking, Run
 from roslin.starter import tunes_path
 

@@ -18,8 +18,7 @@ from typing import Any, Unpack
 
 from roslin.errors import ArgumentError, FormatError, NotationError, Problem, RoslinError, UnknownNameError, shortened
 from roslin.melody import Melody
-from roslin.notation.options import Options
-from roslin.notation.record import MAX_REPEATED_IN_FILE, MOST_TIMES_PLAYED, VOICES, Record, failed
+from roslin.notation.record import MAX_REPEATED_IN_FILE, MOST_TIMES_PLAYED, VOICES, Options, Record, failed
 from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams
 from roslin.notation.typed import is_bare_abc, is_plaine_and_easie
 from roslin.values.registry import Registry

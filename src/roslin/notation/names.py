@@ -30,7 +30,7 @@ from roslin.melody import TICKS_PER_QUARTER, Melody, note_name, note_table
 from roslin.melody.pitches import BASE40_NATURALS, LETTERS, MOST_SIGNS, NATURAL_SEMITONES
 from roslin.notation.record import MAX_PROBLEMS, Record
 from roslin.notation.sources import read_all
-from roslin.notation.typography import plain
+from roslin.notation.typed import plain
 
 _LEAST_NOTES = 3  # fewer are as likely a word or a key
 _LEAST_SYLLABLES = 2

@@ -1,4 +1,4 @@
-"""The one melody that somebody typed or pasted to search for it, and the incipits of a source.
+"""The melody of a query that was typed or pasted, the incipits of a source, and a query as the editor takes it.
 
 A text that makes sense in two notations has two readings, names without octaves have up to four, and repeated notes may
 be ties in another source. `surest` searches for these readings too, and keeps the list with the most certain result.
@@ -15,7 +15,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
@@ -25,7 +25,10 @@ from roslin.errors import NotationError, Problem, TimeLimitError
 from roslin.melody import Melody
 from roslin.notation import Options, Record, Source, is_path, records
 from roslin.notation.names import in_other_octaves, with_octaves
-from roslin.notation.typed import other_notation
+from roslin.notation.pae import as_catalogued, write
+from roslin.notation.pae import read as read_pae
+from roslin.notation.pae.representations import capitals
+from roslin.notation.typed import other_notation, plain
 
 if TYPE_CHECKING:
     from roslin.run import Run
@@ -204,3 +207,51 @@ def _at_its_line(problem: Problem, starts: list[int]) -> Problem:
         return problem
     line = bisect_left(starts, problem.column)
     return replace(problem, line=line, column=problem.column - starts[line - 1])
+
+
+# For the editor of the search page
+
+_LINE_END = re.compile(r"[\r\n]")
+_OWN_HEADER = re.compile(r"\s*(?:%\S*\s+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Editable:
+    """A line of Plaine & Easie, and for each row of the note table its column in it, from 1."""
+
+    text: str
+    columns: list[int]
+
+
+def editable(typed: str, melody: Melody) -> Editable | None:
+    """The query as an editor of the search page takes it; None where Plaine & Easie cannot write it.
+
+    A query that is such a line already stays as it was typed, except for letters in lower case and typographic signs.
+    Fields, MARC subfields, ABC, note names and lists of notes are written as a new line.
+
+    >>> editable("%G-2 '4cd", read_query("%G-2 '4cd"))
+    Editable(text="%G-2 '4CD", columns=[8, 9])
+    >>> editable("c d e", read_query("c d e")).text
+    "%G-2 '4CDE"
+    """
+    if melody.notation == "pae" and melody.music:
+        return _as_it_stands(typed, melody, melody.music)
+    try:
+        text = write(melody)
+        again = read_pae(text)
+    except NotationError:
+        return None
+    return Editable(text, _columns(again, len(text) - len(again.music or ""))) if len(again) == len(melody) else None
+
+
+def _as_it_stands(typed: str, melody: Melody, music: str) -> Editable:
+    line = plain(_LINE_END.sub(" ", typed))[0]
+    start = line.rfind(music)
+    if start < 0 or not _OWN_HEADER.fullmatch(line, 0, start):
+        line = as_catalogued(melody)
+        start = len(line) - len(music)
+    return Editable(capitals(line, start)[0], _columns(melody, start))
+
+
+def _columns(melody: Melody, start: int) -> list[int]:
+    return [start + column for column in melody.notes["source_column"].tolist()]

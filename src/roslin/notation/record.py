@@ -10,14 +10,41 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import extract_tb
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from roslin.errors import MelodyError, NotationError, Problem, RoslinError
 from roslin.melody import Melody
 
+if TYPE_CHECKING:
+    from roslin.notation.midi.melodies import Grid
+
 # A melody for each voice of a score, or one melody of all of them.
 Voices = Literal["apart", "together"]
 VOICES: tuple[Voices, ...] = ("apart", "together")
+
+
+class Options(TypedDict, total=False):
+    """Options of `load` and `records`. None and False ask for nothing. A format refuses options that it does not have.
+
+    part             the staves of one part: its name, or its number from 1
+    voice            one voice of each staff, from 0
+    voices           "apart": a melody for each staff of a score, track or channel of a MIDI file;
+                     "together": one of all. Other formats have one melody anyway, and nothing to change
+    written_pitch    transposing instruments as written, not as they sound
+    track, channel   those notes of a MIDI file only, both from 1
+    quantise         the grid that played notes are moved to, such as "1/16" or "1/16+1/8t"
+    expand_repeats   repeats and endings played out
+    """
+
+    part: str | int | None
+    voice: int | None
+    voices: Voices | None
+    written_pitch: bool
+    track: int | None
+    channel: int | None
+    quantise: Grid | None
+    expand_repeats: bool
+
 
 # So many problems of one melody are kept: nobody reads more, and a file of nothing else must not fill the memory.
 MAX_PROBLEMS = 100

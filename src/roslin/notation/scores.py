@@ -18,9 +18,8 @@ from typing import Any, BinaryIO, Protocol
 from xml.parsers import expat
 
 from roslin.errors import MelodyError, NotationError, Problem, SandboxError, UnknownNameError
-from roslin.notation.charsets import EXPECTED, character_set
 from roslin.notation.record import Record, Voices
-from roslin.notation.sources import read_all
+from roslin.notation.sources import EXPECTED_CHARACTER_SET, character_set, read_all
 from roslin.sandbox import shared_worker
 
 MAX_FILE_BYTES = 64 * 2**20
@@ -163,7 +162,7 @@ def decode_xml(data: bytes) -> str:
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         raise refusal("broken text", f"text in {error.encoding}", error.reason, line, column) from error
     except LookupError as error:
-        raise refusal("unknown encoding", EXPECTED, str(error), 1) from error
+        raise refusal("unknown encoding", EXPECTED_CHARACTER_SET, str(error), 1) from error
     text = text.lstrip("\ufeff")
     declaration = _DECLARATION.match(text)
     return "\n" * declaration[0].count("\n") + text[declaration.end() :] if declaration else text

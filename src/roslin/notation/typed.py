@@ -1,4 +1,4 @@
-"""Which notation a text without a header is in.
+"""Text as people type or paste it: its notation without a header, and signs that are not on a keyboard.
 
 Plaine & Easie and ABC share most of their signs. A text is Plaine & Easie if a length or an octave mark is in front of
 the first note, and ABC if it has bar lines written | or a number behind a note with a space or the end after it. Any
@@ -6,11 +6,18 @@ other text that can be read as Plaine & Easie is.
 
 Numbers behind letters can be lengths of ABC, octaves of note names, or lengths of Plaine & Easie for the notes after
 them: `other_notation` has the second possibility.
+
+Word processors and web pages put curly quotes, dashes and odd spaces in the place of the signs on a keyboard. `plain`
+puts the keyboard's sign back, one for one, so that columns stay those of the text as it was pasted.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import islice
+
+from roslin.errors import Problem
+from roslin.notation.record import MAX_PROBLEMS
 
 _STARTS_PLAINE_AND_EASIE = re.compile(
     r"\s*(?:['\",]*[0-9]|[',]+[A-Ga-g]|\"[A-Ga-g](?![^\"\s]{0,8}\")|!(?![a-z.()<>+]+!)|[%@$\[{<=\-])"
@@ -75,3 +82,52 @@ def other_notation(text: str, notation: str | None) -> str | None:
 
         return "names" if could_have_octaves(text) else None
     return "abc" if all(int(number) in _LENGTHS for number in _NUMBER.findall(text)) else None
+
+
+# Signs that are not on a keyboard
+
+_MEANT = {
+    "'": "‘’‛′´`ʹʻʼ＇",
+    '"': "“”‟″＂",
+    ",": "‚，",
+    "-": "‐‑‒–—―−",
+    " ": "\u00a0\u00ad\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u200b\u200c\u200d\u202f\u205f"
+    "\u2060\u3000\ufeff",
+}
+_KEYBOARD = {ord(other): sign for sign, others in _MEANT.items() for other in others}
+_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`"}
+
+
+def plain(text: str) -> tuple[str, tuple[Problem, ...]]:
+    r"""The text with the signs of a keyboard, and a problem for each sign that was another (at most `MAX_PROBLEMS`).
+
+    >>> plain("\N{RIGHT SINGLE QUOTATION MARK}4C\N{EN DASH}D")[0]
+    "'4C-D"
+    """
+    written = text if text.isascii() and "`" not in text else text.translate(_KEYBOARD)
+    if written == text:
+        return text, ()
+    changed = (
+        Problem("typographic sign", repr(meant), _shown(found), column, taken=_shown(meant))
+        for column, (found, meant) in enumerate(zip(text, written, strict=True), start=1)
+        if found != meant
+    )
+    return written, tuple(islice(changed, MAX_PROBLEMS))
+
+
+def without_quotes(line: str) -> tuple[str, tuple[Problem, ...]]:
+    """A line without the quotation marks around it: blanks in their place. An apostrophe is an octave mark, and stays.
+
+    >>> without_quotes('"4CDE"')[0]
+    ' 4CDE '
+    """
+    first, last = len(line) - len(line.lstrip()), len(line.rstrip()) - 1
+    if last <= first or _QUOTES.get(line[first]) != line[last]:
+        return line, ()
+    found = f"{line[first]}...{line[last]}"
+    problem = Problem("quotation marks around the music", "music alone", found, first + 1, taken="nothing")
+    return f"{line[:first]} {line[first + 1 : last]} {line[last + 1 :]}", (problem,)
+
+
+def _shown(sign: str) -> str:
+    return "a space" if sign == " " else repr(sign) if sign.isprintable() else f"U+{ord(sign):04X}"

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse, Response
 
 from roslin.matchers import matcher
 from roslin.melody import Melody
-from roslin.notation.editable import editable
+from roslin.notation.query import editable
 from roslin.playback import midi_bytes
 from roslin.report.flow import flow_svg
 from roslin.report.player import drawing, playing

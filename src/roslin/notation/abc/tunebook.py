@@ -29,7 +29,7 @@ from roslin.notation.abc.fields import (
 )
 from roslin.notation.abc.voice import Voice
 from roslin.notation.record import MAX_PROBLEMS
-from roslin.notation.typography import plain
+from roslin.notation.typed import plain
 
 _CHARSET = re.compile(
     rb"^(?:%%|I:\s*)abc-charset[ \t]+((?:iso-8859|windows|cp|koi8|us|utf)-?\w{1,8})", re.MULTILINE | re.IGNORECASE

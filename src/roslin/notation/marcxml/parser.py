@@ -15,8 +15,7 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 from roslin.errors import Problem
-from roslin.notation.charsets import EXPECTED, character_set
-from roslin.notation.sources import DAMAGED
+from roslin.notation.sources import DAMAGED, EXPECTED_CHARACTER_SET, character_set
 
 MAX_RECORD_CHARACTERS = 16 * 2**20  # of the fields that are kept; real records have some thousands
 MAX_TAG_BYTES = 2**20  # one tag, comment or processing instruction, which expat must hold as a whole
@@ -145,7 +144,7 @@ class _Parser:
         try:
             parser.Parse(data, self.finished)
         except (LookupError, ValueError) as error:  # in UTF-16, only expat sees what the file calls its encoding
-            raise _RefusedError("unknown encoding", EXPECTED, str(error)) from error
+            raise _RefusedError("unknown encoding", EXPECTED_CHARACTER_SET, str(error)) from error
         if self._bytes - parser.CurrentByteIndex > MAX_TAG_BYTES:
             raise _RefusedError("tag or comment too long", f"at most {MAX_TAG_BYTES} bytes", "more")
         if len(self._names) > MAX_NAMES:
@@ -257,5 +256,5 @@ def _local(name: str) -> str:
 def _decoder(encoding: str) -> codecs.IncrementalDecoder:
     codec = character_set(encoding)
     if codec is None or codec.incrementaldecoder is None:
-        raise _RefusedError("unknown encoding", EXPECTED, repr(encoding))
+        raise _RefusedError("unknown encoding", EXPECTED_CHARACTER_SET, repr(encoding))
     return codec.incrementaldecoder("surrogateescape")

@@ -20,7 +20,7 @@ from typing import Any
 
 from roslin.errors import NotationError, Problem
 from roslin.notation.record import MAX_PROBLEMS
-from roslin.notation.typography import plain, without_quotes
+from roslin.notation.typed import plain, without_quotes
 from roslin.rows import HALF_CHARACTER, half_character
 
 
