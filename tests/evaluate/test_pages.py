@@ -51,7 +51,7 @@ def test_the_tie_break_table_is_the_one_that_was_counted() -> None:
 
 
 def test_every_data_set_is_on_its_page() -> None:
-    text = (DOCS / "howto" / "data.md").read_text("utf-8")
+    text = (DOCS / "howto" / "campaign.md").read_text("utf-8")
     for name, each in DATA_SETS.items():
         assert re.search(rf"\| `{name}` \|.*\| {re.escape(each.licence)} \|", text)
 
