@@ -37,17 +37,22 @@ def run_command(
     collection: CollectionArgument,
     truths: Annotated[
         list[Path],
-        typer.Option("--truth", help="The ground truth. Can be repeated, to rank the matchers under each of them."),
+        typer.Option(
+            "--truth",
+            metavar="FILE",
+            help="The ground truth. Can be repeated, to rank the matchers under each of them.",
+        ),
     ],
     matchers: Annotated[
-        list[str] | None, typer.Option("--matcher", help="A matcher. Can be repeated. Default: all.")
+        list[str] | None, typer.Option("--matcher", metavar="MATCHER", help="A matcher. Can be repeated. Default: all.")
     ] = None,
     queries: Annotated[
         Path | None,
         typer.Option("--queries", help="A file with the queries, in any notation. Default: the collection."),
     ] = None,
     measures: Annotated[
-        list[str] | None, typer.Option("--measure", "-m", help="A metric, such as ADR or R@10. Can be repeated.")
+        list[str] | None,
+        typer.Option("--measure", "-m", metavar="METRIC", help="A metric, such as ADR or R@10. Can be repeated."),
     ] = None,
     ties: TiesOption = TieRule.expected,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of documents per list; more if the last are tied.")] = 100,

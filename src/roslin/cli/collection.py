@@ -96,9 +96,10 @@ def add_command(
 @app.command("remove")
 def remove_command(
     collection: CollectionArgument,
-    ids: Annotated[list[str] | None, typer.Argument(help="The ids of the melodies to remove.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="The ids of the melodies to remove.")] = None,
     record: Annotated[
-        list[str] | None, typer.Option("--record", help="The number of a record to remove. Can be repeated.")
+        list[str] | None,
+        typer.Option("--record", metavar="NUMBER", help="The number of a record to remove. Can be repeated."),
     ] = None,
 ) -> None:
     """Remove melodies by id, or all melodies of catalogue records by number.

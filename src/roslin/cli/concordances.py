@@ -69,7 +69,8 @@ def find_command(
         bool, typer.Option("--fast", help="Compare only melodies that share something rare; finds nearly all.")
     ] = False,
     only: Annotated[
-        list[Path] | None, typer.Option("--only", help="Only pairs with a melody of this file. Can be repeated.")
+        list[Path] | None,
+        typer.Option("--only", metavar="FILE", help="Only pairs with a melody of this file. Can be repeated."),
     ] = None,
     since: Annotated[
         Path | None,
@@ -292,7 +293,9 @@ def marc_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for RECORD.xml, one for each record.")],
     source: Annotated[
         list[Path] | None,
-        typer.Option("--source", help="MARCXML of the records; links in it are not repeated. Can be repeated."),
+        typer.Option(
+            "--source", metavar="FILE", help="MARCXML of the records; links in it are not repeated. Can be repeated."
+        ),
     ] = None,
     folder: FoundOption = None,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -16,7 +17,9 @@ from roslin.cli.truth_options import WayOption
 
 if TYPE_CHECKING:
     from roslin.display.table import Table
-    from roslin.evaluate import Evaluation
+    from roslin.evaluate import Evaluation, Measure
+    from roslin.run import Run
+    from roslin.truth import Truth
 
 _PANELS = 200
 
@@ -44,7 +47,8 @@ def evaluate_command(
         typer.Argument(help="The truth, then the runs (FILE or NAME=FILE); only runs where a truth is an option."),
     ],
     truths: Annotated[
-        list[Path] | None, typer.Option("--truth", help="A ground truth. Can be repeated, to compare groupings.")
+        list[Path] | None,
+        typer.Option("--truth", metavar="FILE", help="A ground truth. Can be repeated, to compare groupings."),
     ] = None,
     truth_from: Annotated[
         Path | None,
@@ -57,7 +61,8 @@ def evaluate_command(
     ] = "All-2",
     way: WayOption = "roslin",
     measures: Annotated[
-        list[str] | None, typer.Option("--measure", "-m", help="A metric, such as ADR or nDCG@10. Can be repeated.")
+        list[str] | None,
+        typer.Option("--measure", "-m", metavar="METRIC", help="A metric, such as ADR or nDCG@10. Can be repeated."),
     ] = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Also print the score of every query.")] = False,
     compare: Annotated[
@@ -178,20 +183,16 @@ def _list(wanted: bool) -> None:
 def _evaluate(
     truths: list[Path], runs: list[str], measures: list[str] | None, rules: dict[str, str]
 ) -> list[Evaluation]:
-    """All measures under the first truth, and the first of them under the others."""
-    import warnings
-
-    from roslin.evaluate import DEFAULT_MEASURES, EmptyTruthWarning, evaluate, measure
+    """All metrics under the first truth, and the first of them under the others."""
+    from roslin.evaluate import DEFAULT_MEASURES, measure
     from roslin.evaluate.tables import remarks
     from roslin.truth import read_truth
 
     wanted = [measure(name) for name in measures or DEFAULT_MEASURES]
-    first, *others = [read_truth(path) for path in truths]
-    results = read_runs(runs, tells=False)  # what is odd about them is said among the remarks
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyTruthWarning)  # said among the remarks
-        evaluations = [evaluate(first, results, wanted, **rules)]
-        evaluations += [evaluate(truth, results, wanted[0], **rules) for truth in others]
+    found, results = [read_truth(path) for path in truths], read_runs(runs, tells=False)
+    evaluations = [
+        _evaluated(truth, results, wanted[: None if place == 0 else 1], rules) for place, truth in enumerate(found)
+    ]
     for said in remarks(evaluations):
         remark(said)
     return evaluations
@@ -200,26 +201,33 @@ def _evaluate(
 def _evaluate_with_judges(
     rankings: Path, grouping: str, way: str, runs: list[str], measures: list[str] | None, rules: dict[str, str]
 ) -> Evaluation:
-    """All measures under the truth that the experts give, with what other experts would do to them."""
-    import warnings
-
-    from roslin.evaluate import DEFAULT_MEASURES, EmptyTruthWarning, evaluate
-    from roslin.evaluate.judges import with_judges
+    """All metrics under the truth that the experts give, with their intervals over other experts."""
+    from roslin.evaluate import DEFAULT_MEASURES
+    from roslin.evaluate.disagreement import with_judges
     from roslin.evaluate.tables import remarks
     from roslin.truth import grouped_truth, method_named, read_rankings
     from roslin.truth.grouping import function_named
 
-    function, said = function_named(grouping), read_rankings(rankings)
+    function, given = function_named(grouping), read_rankings(rankings)
     method = replace(method_named(way), rule=function.rule, tails=function.tails)
-    results = read_runs(runs, tells=False)  # what is odd about them is said among the remarks
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyTruthWarning)  # said among the remarks
-        plain = evaluate(grouped_truth(said, method), results, measures or DEFAULT_MEASURES, **rules)
+    results = read_runs(runs, tells=False)
+    plain = _evaluated(grouped_truth(given, method), results, measures or DEFAULT_MEASURES, rules)
     with progress_bar("drawing panels", _PANELS) as progress:
-        evaluation = with_judges(plain, said, method, _PANELS, progress=progress)
+        evaluation = with_judges(plain, given, method, _PANELS, progress=progress)
     for each in remarks([evaluation]):
         remark(each)
     return evaluation
+
+
+def _evaluated(truth: Truth, runs: list[Run], measures: Sequence[str | Measure], rules: dict[str, str]) -> Evaluation:
+    """An evaluation without warnings: they are among its remarks."""
+    import warnings
+
+    from roslin.evaluate import EmptyTruthWarning, evaluate
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyTruthWarning)
+        return evaluate(truth, runs, measures, **rules)
 
 
 def _extra(evaluation: Evaluation, judged: int | None, *, ties: bool, tie_break: bool) -> list[Table]:

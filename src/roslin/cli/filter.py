@@ -78,10 +78,13 @@ def filter_options(
     note_count: Annotated[str | None, typer.Option(help=f"Number of notes, {_RANGE}.")] = None,
     contains: Annotated[
         list[str] | None,
-        typer.Option(help='Intervals, "fifth up, third down" or "+5 -3". Can be repeated: one of them is enough.'),
+        typer.Option(
+            metavar="INTERVALS",
+            help='Intervals, "fifth up, third down" or "+5 -3". Can be repeated: one of them is enough.',
+        ),
     ] = None,
     contains_semitones: Annotated[
-        list[str] | None, typer.Option(help='Intervals in semitones, "+7 -4" or "minor third up".')
+        list[str] | None, typer.Option(metavar="INTERVALS", help='Intervals in semitones, "+7 -4" or "minor third up".')
     ] = None,
     share: Annotated[
         list[str] | None,
@@ -91,7 +94,8 @@ def filter_options(
         ),
     ] = None,
     motive: Annotated[
-        list[str] | None, typer.Option(help='A repeated motive with these intervals, "unison, unison".')
+        list[str] | None,
+        typer.Option(metavar="INTERVALS", help='A repeated motive with these intervals, "unison, unison".'),
     ] = None,
     times: Annotated[int | None, typer.Option(help="Number of places with the --motive. Default: 2.")] = None,
     contour: Annotated[

@@ -280,7 +280,9 @@ def votes_command(
     against: Annotated[Path | None, typer.Option("--against", help="Print a comparison with this truth.")] = None,
     shuffles: ShufflesOption = 200,
     seed: SeedOption = 2005,
-    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query. Can be repeated.")] = None,
+    query: Annotated[
+        list[str] | None, typer.Option("--query", metavar="ID", help="Only this query. Can be repeated.")
+    ] = None,
     format: FormatOption = OutputFormat.table,
 ) -> None:
     """Make a truth from preference votes.
@@ -366,7 +368,9 @@ def compare_command(
     documents: Annotated[
         bool, typer.Option("--documents", help="List the documents that differ, not the queries.")
     ] = False,
-    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query. Can be repeated.")] = None,
+    query: Annotated[
+        list[str] | None, typer.Option("--query", metavar="ID", help="Only this query. Can be repeated.")
+    ] = None,
     format: FormatOption = OutputFormat.table,
 ) -> None:
     """Show how two truths differ: groups, order of pairs, rank correlation, and single documents.

@@ -81,7 +81,9 @@ class RankingsFile:
 def rankings_file(
     rankings: Annotated[Path, typer.Argument(help="Rankings: CSV with query,expert,document,rank, or JSON.")],
     ties: Annotated[bool, typer.Option("--ties", help="Treat a rank that one expert gives twice as a tie.")] = False,
-    query: Annotated[list[str] | None, typer.Option("--query", help="Only this query. Can be repeated.")] = None,
+    query: Annotated[
+        list[str] | None, typer.Option("--query", metavar="ID", help="Only this query. Can be repeated.")
+    ] = None,
     known_queries: Annotated[
         Path | None,
         typer.Option("--known-queries", help="Text file with one query per line; any other query is refused."),
