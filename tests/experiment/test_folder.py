@@ -16,8 +16,7 @@ from tests.experiment.studies import PASSWORD_FILE, SMALL, small_study, starter_
 from roslin.api import Collection
 from roslin.errors import CollectionError, ExperimentError, FrozenError, UnknownNameError
 from roslin.experiment import folder as folder_module
-from roslin.experiment.example import write_example
-from roslin.experiment.folder import StudyFolder, create_study, throwaway_study
+from roslin.experiment.folder import StudyFolder, create_study, throwaway_study, write_example
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.planning import usual_practice
 from roslin.experiment.store import EventStore

@@ -42,7 +42,7 @@ def example_command(
     Example: roslin experiment example my-study
     """
     with needs_experiment("roslin experiment example"):
-        from roslin.experiment.example import write_example
+        from roslin.experiment.folder import write_example
     for path in write_example(folder):
         typer.echo(str(path))
     remark(f"Next: {_program()} experiment try {folder / 'study.toml'}")

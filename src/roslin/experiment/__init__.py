@@ -1,20 +1,19 @@
-"""The ranking study: experts order melodies in a browser, and a ground truth comes of it. No server in here.
+"""The ranking study: participants order melodies in a browser, and a ground truth is made from their answers.
 
-plan      what the experimenter decided, frozen
-reading   study.toml, checked; `keys` has every key, `questionnaire` and `practice` what is usual
-planning  from that to the plan; `material` is what is shown, `pool` finds candidates
-folder    all of it in one folder, made whole or not at all
-events    what an expert did, and the state that follows
-design    who judges which query next, and in which order
-comparisons  which two or three candidates an expert compares next
-store     where every decision is kept: SQLite or PostgreSQL; `study_store` is what concerns the study as a whole
-log, trials, experts  the statements that the store is made of; `clock` is what it goes by
-database  how it is reached and brought up to date; `schema` has its tables, `migrations` the steps to them
-backup    a copy while the study runs; `moving` takes everything to another database
-export    what the truth layer and other programs read
-overview  how far the study is, and what is known by now
-bots      simulated experts who go through it; `opinions` is what they think, `tabs` their browser, `visits` what became
-          of them
+plan         the decisions of the experimenter, frozen; who judges which query next
+study_toml   every key of study.toml, checked and read; `toml_file` names file, line and key of an error
+planning     from the file to the plan: candidates and practice; `material` has the melodies and files
+folder       all of it in one folder, made whole or not at all; the example to start from
+events       what a participant did, and the state that follows
+comparisons  which two or three candidates a participant compares next
+store        where every decision is kept; `study_store` has the study as a whole and its participants
+database     tables, connections and upgrades, for SQLite and PostgreSQL; `clock` is the time of all modules
+backup       a copy while the study runs, and the move to another database
+results      tables of what was found; `export` writes them as files
+overview     how far the study is, and what is known by now
+bots         simulated participants who go through it; `visits` has their opinions, and what became of them
+
+The server is in `roslin.web.experiment`.
 """
 
 from __future__ import annotations

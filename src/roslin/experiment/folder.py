@@ -30,11 +30,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from roslin.api import Collection
 from roslin.collection.files import sync, write_text
-from roslin.errors import ExperimentError, UnknownNameError
+from roslin.errors import CollectionError, ExperimentError, UnknownNameError
 from roslin.experiment.database import without_password
 from roslin.experiment.material import Material, open_material
 from roslin.experiment.plan import StudyPlan
@@ -43,6 +44,7 @@ from roslin.experiment.store import EventStore
 from roslin.experiment.study_toml import StudyDraft, asked_pools, read_study
 from roslin.melody import Melody
 from roslin.passwords import hashed, is_password
+from roslin.starter import tunes_path
 from roslin.types import Progress
 
 _LOG = logging.getLogger("roslin.experiment")
@@ -306,3 +308,40 @@ def _write_secret(path: Path, text: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+# -- example -----------------------------------------------------------------------------------------------------------
+
+
+_EXAMPLE_COLLECTION = "starter.roslin"
+_EXAMPLE_TEXTS = ("consent", "instructions", "thanks")
+
+
+def write_example(folder: Path) -> list[Path]:
+    """Write a study that runs as it is into a new or empty folder, whole or not at all; the files that were written."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ExperimentError(f"{folder}: is not empty; expected a folder that is new or empty")
+    source = Path(str(files("roslin.experiment") / "example"))
+    names = [
+        "study.toml",
+        *(f"texts/{path.name}" for name in _EXAMPLE_TEXTS for path in sorted(source.glob(f"{name}.*.md"))),
+    ]
+    prepared = folder.absolute().with_name(f".{folder.absolute().name}.part")
+    shutil.rmtree(prepared, ignore_errors=True)
+    try:
+        (prepared / "texts").mkdir(parents=True)
+        for name in names:
+            shutil.copyfile(source / Path(name).name, prepared / name)
+        Collection.build(tunes_path(), prepared / _EXAMPLE_COLLECTION).close()
+        if not folder.exists():
+            prepared.replace(folder)
+        else:
+            for path in prepared.iterdir():
+                path.replace(folder / path.name)
+    except OSError as error:
+        raise ExperimentError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    except CollectionError as error:
+        raise ExperimentError(str(error).replace(str(prepared), str(folder))) from error
+    finally:
+        shutil.rmtree(prepared, ignore_errors=True)
+    return [folder / name for name in (*names, _EXAMPLE_COLLECTION)]

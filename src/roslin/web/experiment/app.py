@@ -6,8 +6,8 @@ import logging
 import os
 import re
 import threading
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,21 +16,18 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Scope
 
 from roslin.errors import DecisionError, NotKeptError, RoslinError, UnknownExpertError, UnknownNameError
-from roslin.sandbox import shared_worker
-from roslin.web import static_files as static
-from roslin.web.connections import Patience
+from roslin.web import static_files
+from roslin.web.app import Guarding, application
 from roslin.web.errors import refusal_of
 from roslin.web.experiment import dashboard, participants, trials
 from roslin.web.experiment.pages import ForgedError, NoSessionError, client_of, page
 from roslin.web.experiment.study import STUDY_VARIABLE, ExperimentSettings, OpenStudy
 from roslin.web.experiment.trials import UnfinishedError
-from roslin.web.security import POLICY, BodyLimit, HeadAsGet, LastResort, Log, OwnHost, RateLimit, SafeHeaders
+from roslin.web.security import POLICY
 from roslin.web.server import ends_in_peace, log_to_stderr, prepare_process, uvicorn_options
-from roslin.web.shutdown import Ending, UntilTheEnd
 
 _LOG = logging.getLogger("roslin.web")
 _CONNECTIONS = 4000  # a thousand experts, each with a page that loads several files at once
@@ -49,47 +46,33 @@ _SECRET = re.compile(r"/(e|join)/.+", re.DOTALL)  # wherever it stands: people p
 
 def create_app(settings: ExperimentSettings) -> FastAPI:
     """The application for one study. It refuses a folder that cannot be opened, before anything is served."""
-    study, ending = OpenStudy(settings), Ending()
+    study = OpenStudy(settings)
 
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    @contextmanager
+    def opened() -> Iterator[None]:
         warming_up = threading.Thread(target=study.figures.warm_up, daemon=True)
         if settings.warm_up:
             warming_up.start()
-        ending.await_signals()
         yield
         study.figures.stop()
         if settings.warm_up:
             warming_up.join(_LAST_DRAWING_SECONDS)
         study.close()
-        shared_worker().close()
 
-    app = FastAPI(title="Roslin", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    guarding = Guarding(
+        _OTHER_NAMES,
+        study_answer,
+        headers=_OTHER_HEADERS,
+        unless_set=_UNLESS_SET,
+        client_of=lambda scope: client_of(study, scope),
+        about=_without_secrets,
+    )
+    routers = [room.router for room in (participants, trials, dashboard, static_files)]
+    app = application(settings, guarding, routers, opened)
     app.state.study = study
-    for room in (participants, trials, dashboard, static):
-        app.include_router(room.router)
-    add_study_handlers(app)
-    # The last one added is the first to see a request.
-    app.add_middleware(LastResort, answer=study_answer)
-    app.add_middleware(BodyLimit, limit=settings.body_bytes)
-    if settings.hosts:
-        app.add_middleware(OwnHost, hosts=tuple(settings.hosts), advice=_OTHER_NAMES)
-    if settings.requests_per_minute:
-        limit = settings.requests_per_minute
-        app.add_middleware(RateLimit, per_minute=limit, client_of=lambda scope: client_of(study, scope))
-    app.add_middleware(UntilTheEnd, ending=ending)
-    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
-    app.add_middleware(SafeHeaders, others=_OTHER_HEADERS, unless_set=_UNLESS_SET)
-    app.add_middleware(HeadAsGet)
-    if settings.log_requests:
-        app.add_middleware(Log, about=_without_secrets)
-    app.add_middleware(Patience)
+    for kind in (RoslinError, sa.exc.SQLAlchemyError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, study_answer)
     return app
-
-
-def study_from_environment() -> FastAPI:
-    """The application of a worker process, which finds its settings in the environment."""
-    return create_app(ExperimentSettings.from_environment())
 
 
 def _without_secrets(scope: Scope) -> Mapping[str, str]:
@@ -133,12 +116,6 @@ async def study_answer(request: Request, error: Exception) -> Response:
     return HTMLResponse(page(request, "refusal.html", status=status, code=code), status, headers)
 
 
-def add_study_handlers(app: FastAPI) -> None:
-    """Answer every error that is foreseen; `LastResort` answers the others."""
-    for kind in (RoslinError, sa.exc.SQLAlchemyError, RequestValidationError, HTTPException):
-        app.add_exception_handler(kind, study_answer)
-
-
 # -- server ------------------------------------------------------------------------------------------------------------
 
 
@@ -159,4 +136,4 @@ def worker() -> object:
     """The application of one of several processes."""
     log_to_stderr()
     prepare_process()
-    return study_from_environment()
+    return create_app(ExperimentSettings.from_environment())

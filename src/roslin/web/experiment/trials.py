@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, Literal
@@ -64,13 +63,18 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class _Made(_Strict, ABC):
+class _Made(_Strict):
     key: Key
     made_ms: Annotated[int, Field(ge=0, le=_MOST_MS)] = 0
 
-    @abstractmethod
     def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
-        """What is kept, with the documents of this order in place of their numbers."""
+        """What is kept: documents of this order in place of their numbers. None is the query, or nothing."""
+        kept = self.model_dump(exclude={"kind", "key", "made_ms"})
+        for name in kept.keys() & {"document", "after", "best"}:
+            kept[name] = None if kept[name] is None else shown[kept[name]]
+        if "documents" in kept:
+            kept["documents"] = [None if number is None else shown[number] for number in kept["documents"]]
+        return kept
 
 
 class SortedBody(_Made):
@@ -79,10 +83,6 @@ class SortedBody(_Made):
     kind: Literal["sorted"]
     document: Number
     verdict: Literal["resembles", "perhaps", "no"]
-
-    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
-        """What is kept."""
-        return {"document": shown[self.document], "verdict": self.verdict}
 
 
 class PlacedBody(_Made):
@@ -93,11 +93,6 @@ class PlacedBody(_Made):
     after: Number | None = None
     tied: bool = False
 
-    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
-        """What is kept."""
-        after = None if self.after is None else shown[self.after]
-        return {"document": shown[self.document], "after": after, "tied": self.tied}
-
 
 class ChoseBody(_Made):
     """One of two or three is most similar; None: there is no difference."""
@@ -105,11 +100,6 @@ class ChoseBody(_Made):
     kind: Literal["chose"]
     documents: Annotated[list[Number], Field(min_length=2, max_length=3)]
     best: Number | None = None
-
-    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
-        """What is kept."""
-        best = None if self.best is None else shown[self.best]
-        return {"documents": [shown[number] for number in self.documents], "best": best}
 
 
 class HeardBody(_Made):
@@ -120,9 +110,9 @@ class HeardBody(_Made):
     duration_ms: Annotated[int, Field(ge=0)] | None = None
 
     def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
-        """What is kept."""
-        document = None if self.document is None else shown[self.document]
-        return {"document": document} | ({} if self.duration_ms is None else {"duration_ms": self.duration_ms})
+        """What is kept; without a duration that an older page does not know."""
+        kept = super().payload(shown)
+        return kept if self.duration_ms is not None else {"document": kept["document"]}
 
 
 class ComparedBody(_Made):
@@ -131,20 +121,12 @@ class ComparedBody(_Made):
     kind: Literal["compared"]
     documents: Annotated[list[Number | None], Field(min_length=2, max_length=2)]
 
-    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
-        """What is kept."""
-        return {"documents": [None if number is None else shown[number] for number in self.documents]}
-
 
 class UndoneBody(_Made):
     """A decision is taken back."""
 
     kind: Literal["undone"]
     undoes: Key
-
-    def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:  # noqa: ARG002 - it names no document
-        """What is kept."""
-        return {"undoes": self.undoes}
 
 
 AnyDecision = Annotated[
