@@ -19,7 +19,7 @@ from roslin.evaluate import evaluate
 from roslin.rows import replacing, write_whole
 from roslin.run import Ranking, Run, read_run
 from roslin.truth import read_rankings, read_truth, write_rankings, write_truth
-from roslin.truth.preferences import read_votes
+from roslin.truth.choice_models import read_votes
 
 TREC = "q Q0 a 1 3 t\nq Q0 b 2 2 t\nr Q0 a 1 1 t\n"
 

@@ -10,11 +10,20 @@ from scipy import stats
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth import Truth
-from roslin.truth.agreement import attention, attentive, careless, experts, kendall_w, krippendorff_alpha
-from roslin.truth.choice_models import count_groups, null_groups
 from roslin.truth.grouping import SIX_FUNCTIONS, Method, groups_of
-from roslin.truth.rankings import QueryRankings, Rankings, as_rankings
+from roslin.truth.rankings import (
+    QueryRankings,
+    Rankings,
+    as_rankings,
+    attention,
+    attentive,
+    careless,
+    experts,
+    kendall_w,
+    krippendorff_alpha,
+)
 from roslin.truth.simulate import MODELS, simulate_rankings
+from roslin.truth.study import count_groups, null_groups
 from roslin.types import Floats
 
 

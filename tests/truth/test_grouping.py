@@ -9,10 +9,10 @@ import pytest
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth import Rankings, Truth, group_rankings, grouped_truth, method_named
-from roslin.truth.choice_models import count_groups
 from roslin.truth.grouping import SIX_FUNCTIONS, Method, function_named, group_starts, groups_of
 from roslin.truth.model import arrange
 from roslin.truth.rankings import QueryRankings, as_rankings
+from roslin.truth.study import count_groups
 
 Row = tuple[str, str, str, float | None]
 

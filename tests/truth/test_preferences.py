@@ -13,20 +13,24 @@ from scipy import optimize
 from roslin.errors import ArgumentError, FormatError, UnknownNameError
 from roslin.truth import Truth, group_rankings, read_truth
 from roslin.truth.choice_models import (
+    QueryVotes,
+    Vote,
     bradley_terry,
+    count_votes,
     group_by_strength,
     group_votes,
-    null_strengths,
-    null_votes,
     plackett_luce,
+    read_votes,
+    segment_votes,
+    segments,
     vote_groups,
 )
 from roslin.truth.grouping import Method
 from roslin.truth.model import Groups
-from roslin.truth.preferences import QueryVotes, Vote, count_votes, read_votes, segment_votes, segments
 from roslin.truth.rankings import QueryRankings, as_rankings
 from roslin.truth.ranktests import pairwise_less
 from roslin.truth.simulate import simulate_rankings
+from roslin.truth.study import null_strengths, null_votes
 from roslin.truth.tables import more_experts
 from roslin.types import Floats
 

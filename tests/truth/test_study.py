@@ -16,9 +16,9 @@ from roslin.truth import (
     study_strengths,
     study_votes,
 )
-from roslin.truth.choice_models import group_by_strength, group_votes, null_groups, null_strengths, plackett_luce
-from roslin.truth.preferences import Vote, segment_votes
+from roslin.truth.choice_models import Vote, group_by_strength, group_votes, plackett_luce, segment_votes
 from roslin.truth.rankings import as_rankings
+from roslin.truth.study import null_groups, null_strengths
 
 
 @pytest.fixture(scope="module")

@@ -1,36 +1,201 @@
-"""Plackett-Luce: a strength for every candidate from partial rankings, and how far it depends on who was asked.
-
-An expert picks the most similar candidate of those left, each with a chance proportional to its strength, then the
-next. What was left out is below everything ranked (`last`), or says nothing (`drop`). Tied candidates are picked from
-the same set. A candidate that nobody ranked has no strength. Strengths are found by maximum likelihood with a weak
-prior: half a win and half a loss against something of strength 1, which keeps them finite.
-
-Uncertainty is a bootstrap over experts. Few experts are alike in every resample, so the bootstrap alone would be sure
-of what a single one said. That n experts put one candidate before another has a probability of 2^-n where nobody
-prefers either: no p-value is below that, and an interval that would need a smaller one has no bounds.
-"""
+"""Groups and strengths from what experts chose: preference votes, by segments or Bradley-Terry, and rankings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.truth.grouping import Grouped, Method, group_starts, groups_of
-from roslin.truth.model import UNRANKED, Groups, Truth, arranged_order, counted_ranks, votes_needed
-from roslin.truth.preferences import QueryVotes, Vote, count_votes
+from roslin.rows import refuse, table_rows
+from roslin.truth.grouping import Method, group_starts
+from roslin.truth.model import UNRANKED, Groups, Truth
 from roslin.truth.rankings import QueryRankings, as_rankings
 from roslin.truth.ranktests import two_tailed
 from roslin.types import Floats
 
+# -- preference votes, by segments -------------------------------------------------------------------------------------
+#
+# A vote answers "is A or B more similar to the query, or are they the same?".
+#
+# Urbano et al. 2010 (SIGIR workshop on crowdsourcing) asked 10 workers for each pair that a kind of quicksort needed.
+# All candidates are one segment. One of them, the pivot, is compared with the rest: what wins by a clear margin goes to
+# a segment before it, what loses to one after it, all others stay with it. Each segment goes on with another pivot
+# until none is left; segments are the groups. Votes say which pairs were asked, so the sorting can be done again from
+# them: a pivot is a candidate whose pairs with all others of its segment were asked, the earliest asked first.
+#
+# The margin is the lead in votes (for minus against) that counts, 2 by default: in the published lists every pair with
+# a lead of 2 or more of 10 has its order. Where the last pair of a segment could have had either as its pivot, which of
+# them it was is not recorded: the smaller id is taken.
+
+
+# What a vote may say: for the first, for the second, or for neither.
+ANSWERS = {"a": (1, 0, 0), "b": (0, 1, 0), "s": (0, 0, 1)}
+
+
+@dataclass(frozen=True)
+class Vote:
+    """One answer: a (the first is more similar), b (the second), s (they are the same)."""
+
+    query: str
+    expert: str
+    first: str
+    second: str
+    answer: str
+
+
+@dataclass(frozen=True, eq=False)
+class QueryVotes:
+    """The votes of one query, counted. Shape (documents, documents).
+
+    `wins[i, j]`: votes for i against j. `same[i, j]`: votes that they are the same. `asked[i, j]`: when the pair was
+    first asked, counted from 1; 0 for never.
+    """
+
+    documents: tuple[str, ...]
+    wins: npt.NDArray[np.int64]
+    same: npt.NDArray[np.int64]
+    asked: npt.NDArray[np.int64]
+
+    @property
+    def compared(self) -> npt.NDArray[np.bool_]:
+        """Which pairs have votes."""
+        flags: npt.NDArray[np.bool_] = self.asked > 0
+        return flags
+
+    @property
+    def linked(self) -> list[list[str]]:
+        """The documents in parts: inside a part a chain of comparisons links any two."""
+        from scipy.sparse.csgraph import connected_components
+
+        count, part = connected_components(self.compared, directed=False)
+        return [[id for id, own in zip(self.documents, part, strict=True) if own == k] for k in range(count)]
+
+
+def read_votes(path: str | Path, queries: Sequence[str] | None = None) -> list[Vote]:
+    """Votes from a CSV with query, first, second, answer, and expert where known; or as Mechanical Turk exports them.
+
+    An empty answer is no vote. Free text in other columns may be in any encoding. `queries`: only the votes of these.
+    """
+    path = Path(path)
+    votes = []
+    given: dict[tuple[str, str, frozenset[str]], int] = {}
+    columns = ("query", "first", "second", "answer")
+    for cells, line in table_rows(path, columns, ("expert",), other_encoding="cp1252"):
+        query, first, second, answer = (str(cells[name]).strip() for name in columns)
+        expert = str(cells.get("expert", "")).strip()
+        place: dict[str, Any] = {"file": str(path), "line": line}
+        for name, value in (("query", query), ("first", first), ("second", second)):
+            if not value:
+                raise refuse(f"no {name}", expected="a name", found="nothing", **place)
+        if answer and answer not in ANSWERS:
+            raise refuse("bad answer", expected=f"one of {', '.join(ANSWERS)}", found=answer, **place)
+        if first == second:
+            raise refuse("a candidate is compared with itself", expected="two candidates", found=first, **place)
+        if answer:
+            before = given.setdefault((query, expert, frozenset((first, second))), line) if expert else line
+            if before != line:
+                reason = (
+                    f"expert {expert} compares {first} and {second} again for query {query} (first in line {before})"
+                )
+                raise refuse(reason, expected="one answer", **place)
+            votes.append(Vote(query, expert, first, second, answer))
+    if not votes:
+        raise refuse("no votes", expected="at least one row with an answer", found="none", file=str(path))
+    known = dict.fromkeys(vote.query for vote in votes)
+    for query in queries or ():
+        if query not in known:
+            raise UnknownNameError("query", query, known)
+    return [vote for vote in votes if vote.query in queries] if queries else votes
+
+
+def count_votes(votes: Iterable[Vote]) -> dict[str, QueryVotes]:
+    """The votes of each query, counted."""
+    by_query: dict[str, list[Vote]] = {}
+    for vote in votes:
+        by_query.setdefault(vote.query, []).append(vote)
+    return {query: _count(each) for query, each in by_query.items()}
+
+
+def _count(votes: Sequence[Vote]) -> QueryVotes:
+    documents = tuple(sorted({id for vote in votes for id in (vote.first, vote.second)}))
+    place = {id: k for k, id in enumerate(documents)}
+    wins, same, asked = (np.zeros((len(documents), len(documents)), dtype=np.int64) for _ in range(3))
+    for number, vote in enumerate(votes, start=1):
+        i, j = place[vote.first], place[vote.second]
+        for_first, for_second, for_neither = ANSWERS[vote.answer]
+        wins[i, j] += for_first
+        wins[j, i] += for_second
+        same[i, j] += for_neither
+        same[j, i] += for_neither
+        asked[i, j] = asked[j, i] = asked[i, j] or number
+    return QueryVotes(documents, wins, same, asked)
+
+
+def segment_votes(votes: Iterable[Vote], margin: int = 2) -> Truth:
+    """A truth by segmented comparison. `margin`: the lead in votes from which one candidate counts as more similar."""
+    if margin < 1:
+        raise ArgumentError(f"margin must be at least 1; got {margin}")
+    counted = count_votes(votes)
+    groups = {query: segments(each, margin) for query, each in counted.items()}
+    notes = [note for query, each in counted.items() for note in _uncompared(query, each, groups[query])]
+    return Truth(groups, name="segments", notes=notes)
+
+
+def segments(votes: QueryVotes, margin: int = 2) -> Groups:
+    """The segments of one query, the most similar first."""
+    found = _split(list(range(len(votes.documents))), votes, margin, frozenset())
+    return tuple(tuple(votes.documents[k] for k in segment) for segment in found)
+
+
+def _uncompared(query: str, votes: QueryVotes, groups: Groups) -> list[str]:
+    """A segment stays whole also where nobody was asked: that is no judgement, and worth saying."""
+    place = {id: k for k, id in enumerate(votes.documents)}
+    compared = votes.compared
+    notes = []
+    for group in groups:
+        alone = [id for id in group if not any(compared[place[id], place[other]] for other in group)]
+        if len(group) > 1 and alone:
+            notes.append(f"query {query}: {alone[0]} is in a group of {len(group)} with none of which it was compared")
+    return notes
+
+
+def _split(segment: list[int], votes: QueryVotes, margin: int, used: frozenset[int]) -> list[list[int]]:
+    pivot = _pivot(segment, votes, used)
+    if pivot is None:
+        return [segment] if segment else []
+    lead = votes.wins[:, pivot] - votes.wins[pivot]
+    before = [k for k in segment if lead[k] >= margin]
+    after = [k for k in segment if lead[k] <= -margin]
+    beside = [k for k in segment if abs(lead[k]) < margin]
+    used |= {pivot}
+    return [found for part in (before, beside, after) for found in _split(part, votes, margin, used)]
+
+
+def _pivot(segment: list[int], votes: QueryVotes, used: frozenset[int]) -> int | None:
+    """The candidate, not a pivot before, whose pairs with all others of the segment were asked the earliest."""
+    asked = {k: [votes.asked[k, other] for other in segment if other != k] for k in segment if k not in used}
+    able = {k: max(when) for k, when in asked.items() if when and min(when) > 0}
+    return min(able, key=lambda k: (able[k], k)) if able else None
+
+
 _PRIOR = 0.5
-_ITERATIONS = 200
-_LONGEST_STEP = 2.0
-_PRECISION = 1e-8
+
+
+# -- rankings, by strengths: Plackett-Luce -----------------------------------------------------------------------------
+#
+# An expert picks the most similar candidate of those left, each with a chance proportional to its strength, then the
+# next. What was left out is below everything ranked (`last`), or says nothing (`drop`). Tied candidates are picked from
+# the same set. A candidate that nobody ranked has no strength. Strengths are found by maximum likelihood with a weak
+# prior: half a win and half a loss against something of strength 1, which keeps them finite.
+#
+# Uncertainty is a bootstrap over experts. Few experts are alike in every resample, so the bootstrap alone would be sure
+# of what a single one said. That n experts put one candidate before another has a probability of 2^-n where nobody
+# prefers either: no p-value is below that, and an interval that would need a smaller one has no bounds.
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,17 +271,32 @@ def _picks(ranks: Floats, left_out_is_last: bool) -> _Picks:
     return _Picks(expert[real], item[real], among[real])
 
 
-def _fit(picks: _Picks, weights: Floats, start: Floats) -> Floats:
-    """Log strengths at the maximum for these weights of the experts, by Newton's method; the problem is concave."""
-    logs = start
-    for _ in range(_ITERATIONS if len(start) else 0):
-        chances = _chances(picks, logs)
-        slope, curve = _slope_and_curve(picks, weights, logs, chances)
+def newton(
+    slope_and_curve: Callable[[Floats], tuple[Floats, Floats]],
+    start: Floats,
+    *,
+    longest: float = 2.0,
+    enough: float = 1e-8,
+    steps: int = 200,
+) -> tuple[Floats, Floats]:
+    """The highest point of a concave function by Newton's method, and the curve (the negative Hessian) before it.
+
+    No step changes a value by more than `longest`; a step that changes none by `enough` is the last one.
+    """
+    place, curve = start, np.empty((len(start), len(start)))
+    for _ in range(steps if len(start) else 0):
+        slope, curve = slope_and_curve(place)
         step = np.linalg.solve(curve, slope)
-        logs = logs + step * min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
-        if np.abs(step).max() < _PRECISION:
+        largest = np.abs(step).max()
+        place = place + step * min(1.0, longest / max(float(largest), 1e-300))
+        if largest < enough:
             break
-    return logs
+    return place, curve
+
+
+def _fit(picks: _Picks, weights: Floats, start: Floats) -> Floats:
+    """Log strengths at the maximum for these weights of the experts."""
+    return newton(lambda logs: _slope_and_curve(picks, weights, logs, _chances(picks, logs)), start)[0]
 
 
 def _chances(picks: _Picks, logs: Floats) -> Floats:
@@ -149,7 +329,7 @@ def _one_step(picks: _Picks, whole: Floats, drawn: Floats) -> Floats:
     return stepped
 
 
-def strength_groups(fitted: FittedStrengths, method: Method) -> Groups:
+def strength_groups(fitted: FittedStrengths | Strengths, method: Method) -> Groups:
     """Groups by falling strength, where the rule of `method` finds differences."""
     order = np.argsort(-fitted.values, kind="stable")
     less = fitted.less[np.ix_(order, order)]
@@ -192,9 +372,7 @@ def group_by_strength(
     return truth_of_strengths(fitted, Method(rule, tails, alpha, unranked=unranked))
 
 
-# -- bradley terry -----------------------------------------------------------------------------------------------------
-#
-# Bradley-Terry with ties: a strength for every candidate from preference votes (Davidson 1970).
+# -- preference votes, by strengths: Bradley-Terry with ties (Davidson 1970) -------------------------------------------
 #
 # With strengths s and a readiness to call it the same, v, a vote says i with a chance proportional to exp(s_i), j to
 # exp(s_j), and "the same" to v exp((s_i + s_j) / 2). Strengths are found by maximum likelihood with a weak prior
@@ -229,7 +407,7 @@ class Strengths:
 
 
 def bradley_terry(votes: QueryVotes) -> Strengths:
-    """Fit the model to the votes of one query, by Newton's method; the problem is convex."""
+    """Fit the model to the votes of one query."""
     size = len(votes.documents)
     first, second = np.nonzero(np.triu(votes.compared))
     counts = np.stack([votes.wins[first, second], votes.wins[second, first], votes.same[first, second]])
@@ -240,30 +418,23 @@ def bradley_terry(votes: QueryVotes) -> Strengths:
     design[0, rows, first] = design[1, rows, second] = design[2, :, size] = 1.0
     design[2, rows, first] = design[2, rows, second] = 0.5
     flat = design.reshape(-1, size + 1)
-    found = np.zeros(size + 1)
-    for _ in range(_ITERATIONS):
+
+    def slope_and_information(found: Floats) -> tuple[Floats, Floats]:
         exponents = design @ found
         chances = np.exp(exponents - np.logaddexp.reduce(exponents, axis=0))
         slope = (counts - total * chances).ravel() @ flat - _PRIOR_WINS * found
         mean = (chances[..., None] * design).sum(axis=0)
-        information = (
-            (flat.T * (total * chances).ravel()) @ flat - (mean.T * total) @ mean + _PRIOR_WINS * np.eye(size + 1)
-        )
-        step = np.linalg.solve(information, slope)
-        found = found + step * min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
-        if np.abs(step).max() < _PRECISION:
-            break
-    covariance = np.linalg.inv(information)[:size, :size]
+        spread = (flat.T * (total * chances).ravel()) @ flat - (mean.T * total) @ mean
+        return slope, spread + _PRIOR_WINS * np.eye(size + 1)
+
+    found, information = newton(slope_and_information, np.zeros(size + 1))
+    covariance: Floats = np.linalg.inv(information)[:size, :size].astype(np.float64)
     return Strengths(votes.documents, found[:size] - found[:size].mean(), covariance, float(found[size]))
 
 
 def vote_groups(votes: QueryVotes, method: Method) -> Groups:
     """Groups by falling strength, where the rule of `method` finds differences."""
-    fitted = bradley_terry(votes)
-    order = np.argsort(-fitted.values, kind="stable")
-    less = fitted.less[np.ix_(order, order)]
-    begins = group_starts((two_tailed(less) if method.tails == 2 else less) < method.alpha, method)
-    return tuple(tuple(votes.documents[k] for k in part) for part in np.split(order, np.flatnonzero(begins)[1:]))
+    return strength_groups(bradley_terry(votes), method)
 
 
 def group_votes(votes: Iterable[Vote], rule: str = "all", tails: int = 2, alpha: float = 0.25) -> Truth:
@@ -278,112 +449,3 @@ def group_votes(votes: Iterable[Vote], rule: str = "all", tails: int = 2, alpha:
             raise ArgumentError(f"query {query}: {reason}")
         groups[query] = vote_groups(counted, method)
     return Truth(groups, name=f"bradley-terry-{method.name}")
-
-
-# -- null --------------------------------------------------------------------------------------------------------------
-#
-# How many groups would pure noise give? The same procedure on shuffled rankings or votes, beside every grouping.
-#
-# Each expert's ranks are dealt out anew among all candidates of the query, those left unranked included: nobody prefers
-# anything, and everybody still ranks as many as they did. The right number of groups is then 1. At alpha 0.25 the more
-# eager functions of paper 004 find several (Any-1 about 5 among 20 candidates), although their lists are the most
-# consistent: consistency alone does not say that a group is real.
-#
-# A thousand shuffles are a million tests. Exact and permutation tests are done on shuffles only where both samples are
-# small (`ranktests`); for larger ones the asymptotic test, within 0.03 of them, stands in. Likewise the bootstrap of
-# Plackett-Luce is done to first order.
-#
-# Preference votes are shuffled pair by pair: as many say "the same" as did, dealt out anew among all pairs that were
-# asked, and a coin decides every other vote. Segments end where a pair was not asked, and shuffled votes soon lead to
-# such pairs: what they say of segments is too few rather than too many.
-
-
-# Shuffles done at once, so that p-values of all pairs of 1,000 shuffles of 50 candidates take some 20 MB, not 800.
-_AT_ONCE = 250
-
-
-@dataclass(frozen=True, eq=False)
-class NullGroups:
-    """Groups found, and the number of groups in each shuffle."""
-
-    found: int
-    shuffled: npt.NDArray[np.int64]
-
-    @property
-    def mean(self) -> float:
-        """How many groups noise gives on average."""
-        return float(self.shuffled.mean())
-
-    @property
-    def p(self) -> float:
-        """How often noise gives at least as many groups as were found; what was found counts as one shuffle."""
-        return float((np.count_nonzero(self.shuffled >= self.found) + 1) / (len(self.shuffled) + 1))
-
-    def sentence(self, what: str = "rankings") -> str:
-        """Groups found beside groups of noise, in words."""
-        found = f"{self.found} group{'' if self.found == 1 else 's'}"
-        return f"{found}; shuffled {what} give {self.mean:.1f} (as many or more: p = {self.p:.2g})"
-
-
-def null_groups(
-    rankings: QueryRankings, method: Method, shuffles: int = 1000, seed: int = 2005, *, grouped: Grouped | None = None
-) -> NullGroups:
-    """Group the rankings of one query, unless they are `grouped`, and `shuffles` shuffled copies of them."""
-    chance = _chance(shuffles, seed)
-    counts = []
-    for first in range(0, shuffles, _AT_ONCE):
-        shape = (min(_AT_ONCE, shuffles - first), *rankings.ranks.shape)
-        counts.append(count_groups(chance.permuted(np.broadcast_to(rankings.ranks, shape), axis=-1), method))
-    return NullGroups(len((grouped or groups_of(rankings, method)).starts), np.concatenate(counts))
-
-
-def _chance(shuffles: int, seed: int) -> np.random.Generator:
-    if shuffles < 1:
-        raise ArgumentError(f"shuffles must be at least 1; got {shuffles}")
-    return np.random.default_rng(seed)
-
-
-def null_strengths(
-    rankings: QueryRankings, fitted: FittedStrengths, method: Method, shuffles: int = 100, seed: int = 2005
-) -> NullGroups:
-    """The groups of a Plackett-Luce fit, and those of `shuffles` shuffled copies of its rankings."""
-    chance = _chance(shuffles, seed)
-    counts = []
-    for _ in range(shuffles):
-        shuffled = replace(rankings, ranks=chance.permuted(rankings.ranks, axis=-1))
-        each = plackett_luce(shuffled, method.unranked, len(fitted.bootstrap), quick=True)
-        counts.append(len(strength_groups(each, method)))
-    return NullGroups(len(strength_groups(fitted, method)), np.array(counts))
-
-
-def null_votes(
-    votes: QueryVotes, group: Callable[[QueryVotes], Groups], shuffles: int = 1000, seed: int = 2005
-) -> NullGroups:
-    """The groups that `group` makes of the votes of one query, and of `shuffles` shuffled copies of them."""
-    chance = _chance(shuffles, seed)
-    first, second = np.nonzero(np.triu(votes.compared))
-    given = (votes.wins + votes.wins.T + votes.same)[first, second]
-    same_in_all = int(votes.same[first, second].sum())
-    counts = []
-    for _ in range(shuffles):
-        same, wins = np.zeros_like(votes.same), np.zeros_like(votes.wins)
-        together = chance.multivariate_hypergeometric(given, same_in_all)
-        for_first = chance.binomial(given - together, 0.5)
-        same[first, second] = same[second, first] = together
-        wins[first, second], wins[second, first] = for_first, given - together - for_first
-        counts.append(len(group(replace(votes, wins=wins, same=same))))
-    return NullGroups(len(group(votes)), np.array(counts))
-
-
-def count_groups(ranks: Floats, method: Method) -> npt.NDArray[np.int64]:
-    """The number of groups of many lists at once, for ranks of shape (lists, experts, documents)."""
-    votes = np.count_nonzero(~np.isnan(ranks), axis=-2)
-    enough = votes >= votes_needed(method.min_votes, ranks.shape[-2])
-    # A candidate with too few votes goes to the end, where it cannot begin a group that counts.
-    counted = np.where(enough[:, None, :], counted_ranks(ranks, method.unranked), np.nan)
-    order = arranged_order(counted, votes, np.arange(ranks.shape[-1]))
-    arranged = np.take_along_axis(counted, order[:, None, :], axis=-1)
-    begins = group_starts(method.pvalues(arranged, quick=True) < method.alpha, method)
-    within = np.arange(ranks.shape[-1]) < enough.sum(axis=-1)[:, None]
-    counts: npt.NDArray[np.int64] = np.count_nonzero(begins & within, axis=-1)
-    return counts

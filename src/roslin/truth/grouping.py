@@ -26,9 +26,8 @@ from typing import Any
 import numpy as np
 
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.truth.agreement import attentive
 from roslin.truth.model import UNRANKED, Arranged, Groups, Truth, arrange, votes_needed
-from roslin.truth.rankings import QueryRankings, Rankings, as_rankings
+from roslin.truth.rankings import QueryRankings, Rankings, as_rankings, attentive
 from roslin.truth.ranktests import CORRECTIONS, TESTS, corrected_pairs, pairwise_less, two_tailed
 from roslin.types import Flags, Floats, Numbers
 

@@ -192,7 +192,7 @@ def holm(p: Sequence[float]) -> list[float]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    return list(map(float, _corrected(np.array(p, dtype=np.float64), _holm)))
+    return list(map(float, _corrected(np.array(p, dtype=np.float64), "holm")))
 
 
 def benjamini_hochberg(p: Sequence[float]) -> list[float]:
@@ -201,35 +201,23 @@ def benjamini_hochberg(p: Sequence[float]) -> list[float]:
     >>> benjamini_hochberg([0.01, 0.04, 0.03])
     [0.03, 0.04, 0.04]
     """
-    return list(map(float, _corrected(np.array(p, dtype=np.float64), _benjamini_hochberg)))
+    return list(map(float, _corrected(np.array(p, dtype=np.float64), "bh")))
 
 
-def _holm(p: Floats, count: Floats) -> Floats:
-    """The step-down of Holm; `p` in rising order along the last axis."""
-    left = np.maximum(count - np.arange(p.shape[-1]), 1)
-    larger: Floats = np.maximum.accumulate(p * left, axis=-1)
-    return larger
+CORRECTIONS = ("holm", "bh")
 
 
-def _benjamini_hochberg(p: Floats, count: Floats) -> Floats:
-    """The step-up of Benjamini and Hochberg; `p` in rising order along the last axis."""
-    scaled = p * count / np.arange(1, p.shape[-1] + 1)
-    smaller: Floats = np.minimum.accumulate(scaled[..., ::-1], axis=-1)[..., ::-1]
-    return smaller
-
-
-# A correction: rising p-values, and how many of them are tests (the others are infinite, at the end).
-Correction = Callable[[Floats, Floats], Floats]
-CORRECTIONS: dict[str, Correction] = {"holm": _holm, "bh": _benjamini_hochberg}
-
-
-def _corrected(p: Floats, correction: Correction) -> Floats:
+def _corrected(p: Floats, correction: str) -> Floats:
     """Corrected p-values along the last axis, in their own order. An infinite one stands for no test."""
-    count = np.maximum(np.count_nonzero(np.isfinite(p), axis=-1)[..., None], 1).astype(np.float64)
     order = np.argsort(p, axis=-1, kind="stable")
-    found = np.minimum(1.0, correction(np.take_along_axis(p, order, axis=-1), count))
-    back = np.empty_like(found)
-    np.put_along_axis(back, order, found, axis=-1)
+    rising, places = np.take_along_axis(p, order, axis=-1), np.arange(p.shape[-1])
+    count = np.maximum(np.count_nonzero(np.isfinite(p), axis=-1)[..., None], 1).astype(np.float64)
+    if correction == "holm":
+        found = np.maximum.accumulate(rising * np.maximum(count - places, 1), axis=-1)
+    else:
+        found = np.minimum.accumulate((rising * count / (places + 1))[..., ::-1], axis=-1)[..., ::-1]
+    back = np.empty_like(p)
+    np.put_along_axis(back, order, np.minimum(1.0, found), axis=-1)
     return back
 
 
@@ -249,7 +237,7 @@ def corrected_pairs(p: Floats, correction: str | None, votes: npt.NDArray[np.int
         return p
     if votes is not None:
         tests = np.where((votes[..., rows] > 0) & (votes[..., columns] > 0), tests, np.inf)
-    corrected = _corrected(tests, CORRECTIONS[correction])
+    corrected = _corrected(tests, correction)
     result = np.ones_like(p)
     result[..., rows, columns] = corrected
     result[..., columns, rows] = corrected

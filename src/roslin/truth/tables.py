@@ -12,12 +12,11 @@ import numpy.typing as npt
 
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, UnknownNameError
-from roslin.truth.agreement import attention, experts
 from roslin.truth.choice_models import FittedStrengths
 from roslin.truth.consistency import Consistency
 from roslin.truth.grouping import Method, groups_of
 from roslin.truth.model import Groups, Truth
-from roslin.truth.rankings import QueryRankings, Rankings
+from roslin.truth.rankings import QueryRankings, Rankings, attention, experts
 from roslin.truth.ranktests import pairwise_less, u_statistics
 from roslin.types import Floats
 
