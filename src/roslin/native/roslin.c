@@ -9,6 +9,7 @@
 // An alignment starts and ends with a pair. Notes left out before and after it have a price. `sweep_row` has this
 // recurrence; it can record all states of one transposition, from which `trace` reads the steps.
 #include "roslin.h"
+#include "roslin_inline.h"
 
 enum {
     TRANSPOSITIONS = 12,
@@ -210,20 +211,7 @@ static inline void sweep(const pairing *two, int64_t shift, scratch room, int32_
 
 // -- scores -----------------------------------------------------------------------------------------------------------
 
-int64_t tempo_shift(int64_t tempo, int64_t difference) {
-    if (tempo < 2) return tempo * difference;
-    return tempo == 2 ? 4 : -4;
-}
-
-// Whether no other tempo makes the notes as long for less, or as one that comes before it for the same price.
-static bool is_needed(int64_t tempo, int64_t difference, const worth_tables *tables) {
-    const int32_t *prices = tables->tempo_prices;
-    for (int64_t other = 0; other < tables->tempos; other++) {
-        bool is_cheaper = prices[other] < prices[tempo] || (prices[other] == prices[tempo] && other < tempo);
-        if (is_cheaper && tempo_shift(other, difference) == tempo_shift(tempo, difference)) return false;
-    }
-    return true;
-}
+int64_t tempo_shift(int64_t tempo, int64_t difference) { return shift_of(tempo, difference); }
 
 typedef struct {
     int32_t score;
@@ -235,9 +223,9 @@ static best_way best_of(const pairing *two, scratch room) {
     best_way found = {FARTHEST, 0, 0};
     if (!two->query.size || !two->melody.size) return found;
     for (int64_t tempo = 0; tempo < two->tables.tempos; tempo++) {
-        if (!is_needed(tempo, two->difference, &two->tables)) continue;
+        if (!is_needed(tempo, two->difference, two->tables.tempos, two->tables.tempo_prices)) continue;
         lanes best;
-        sweep(two, tempo_shift(tempo, two->difference), room, best, NULL);
+        sweep(two, shift_of(tempo, two->difference), room, best, NULL);
         for (int64_t lane = 0; lane < TRANSPOSITIONS; lane++) {
             int32_t score = best[lane] + two->tables.lanes[lane] - two->tables.tempo_prices[tempo];
             if (score > found.score) found = (best_way){score, tempo, lane};
@@ -362,7 +350,7 @@ bool best_path(const encoded_melodies *query, const encoded_melodies *melodies, 
         if (best.score > FARTHEST) {
             for (int64_t k = 0; k < cells; k++) grid.cells[k] = FARTHEST;
             lanes scores;
-            sweep(&two, tempo_shift(best.tempo, two.difference), room, scores, &grid);
+            sweep(&two, shift_of(best.tempo, two.difference), room, scores, &grid);
             found[3] = trace(&two, &grid, steps);
             reverse(steps, found[3]);
         }
@@ -376,7 +364,7 @@ void step_worths(const encoded_melodies *query, const encoded_melodies *melody, 
                  const worth_tables *tables, int64_t count, const int64_t steps[count][3], int32_t worths[count],
                  int64_t ends[4]) {
     pairing two = pairing_of(query, 0, melody, 0, tables);
-    int64_t shift = tempo_shift(tempo, two.difference);
+    int64_t shift = shift_of(tempo, two.difference);
     for (int64_t k = 0; k < count; k++) {
         int64_t kind = steps[k][0], i = steps[k][1], j = steps[k][2];
         if (kind == PAIR) {

@@ -30,6 +30,7 @@
 // UNKNOWN (`limit_of`).
 #include "roslin_blocks.h"
 #include "lanes.h"
+#include "roslin_inline.h"
 
 enum {
     MELODIES = 64, // in a block
@@ -87,23 +88,6 @@ static bool prepare(const query_plan *plan, query *made) {
     for (int64_t row = 0; row < plan->rows; row++) {
         made->equal_contexts[row] = split(4, plan->equal_context + 4 * row);
         made->near_contexts[row] = split(4, plan->near_context + 4 * row);
-    }
-    return true;
-}
-
-// How much longer a melody's notes are taken to be than the query's, in quarters of an octave of time: as written, by
-// the medians, double, half.
-static int64_t shift_of(int64_t tempo, int64_t difference) {
-    if (tempo < 2) return tempo * difference;
-    return tempo == 2 ? 4 : -4;
-}
-
-// Whether no other tempo makes the notes as long for less, or as one that comes before it for the same price.
-static bool is_needed(const query_plan *plan, int64_t tempo, int64_t difference) {
-    const int64_t *prices = plan->tempo_prices;
-    for (int64_t other = 0; other < plan->tempos; other++) {
-        bool is_cheaper = prices[other] < prices[tempo] || (prices[other] == prices[tempo] && other < tempo);
-        if (is_cheaper && shift_of(other, difference) == shift_of(tempo, difference)) return false;
     }
     return true;
 }
@@ -726,7 +710,7 @@ static int64_t fill_lanes(work *of, const melody_blocks *blocks, int64_t n, cons
     for (; at < n * plan->tempos && melodies->filled < MELODIES; at++) {
         int64_t k = at / plan->tempos, tempo = at % plan->tempos, lane = melodies->filled;
         int64_t difference = blocks->tempos[places[k]] - plan->median;
-        if (!blocks->lengths[places[k]] || !is_needed(plan, tempo, difference)) continue;
+        if (!blocks->lengths[places[k]] || !is_needed(tempo, difference, plan->tempos, plan->tempo_prices)) continue;
         jobs[lane] = (job){k, plan->tempo_prices[tempo]};
         melodies->shifts[0][lane] = (int8_t)shift_of(tempo, difference);
         melodies->lengths[lane] = blocks->lengths[places[k]];

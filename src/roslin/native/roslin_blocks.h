@@ -50,7 +50,7 @@ typedef struct {
     const int16_t *ends;         // [3][longest + 1]
     const int16_t *highest_ends; // [3][longest + 1]
     int64_t median;              // of the query's values
-    const int64_t *tempo_prices; // [tempos]
+    const int32_t *tempo_prices; // [tempos]
     int64_t cheapest;            // of them
 } query_plan;
 

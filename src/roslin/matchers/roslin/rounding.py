@@ -14,7 +14,7 @@ from roslin.errors import ArgumentError
 from roslin.matchers.roslin.scores import HIGHEST_PRICE
 from roslin.matchers.roslin.table import NO_PITCH
 from roslin.matchers.roslin.values import FARTHEST, LANES, NO_INTERVAL, Encoded, Tables
-from roslin.types import Bytes, Numbers, Shorts
+from roslin.types import Bytes, Ints, Numbers, Shorts
 
 UNKNOWN = 1 << 28  # no bound
 TURNS = 3  # transpositions in one sweep of the kernels
@@ -53,7 +53,7 @@ class Plan(NamedTuple):
     ends: Shorts
     highest_ends: Shorts  # [3, longest + 1]: the highest so far of `ends`
     median: int
-    tempo_prices: Numbers
+    tempo_prices: Ints
     cheapest: int  # of `tempo_prices`
 
 
@@ -150,7 +150,7 @@ class _Rounded(NamedTuple):
     starts: Shorts
     ends: Shorts
     highest_ends: Shorts
-    tempo_prices: Numbers
+    tempo_prices: Ints
     cheapest: int
 
 
@@ -192,7 +192,7 @@ def _rounded(tables: Tables, scale: int | None, combined: bool) -> _Rounded:
         costs(tables.starts),
         costs(tables.ends),
         np.maximum.accumulate(costs(tables.ends), axis=1),
-        tables.tempo_prices.astype(np.int64),
+        tables.tempo_prices,
         int(tables.tempo_prices.min()),
     )
 
