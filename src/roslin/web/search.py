@@ -23,7 +23,7 @@ from roslin.collection.store import Store
 from roslin.deadline import Deadline
 from roslin.display.words import _
 from roslin.errors import ArgumentError, TimeLimitError
-from roslin.matchers import Matcher, Roslin
+from roslin.matchers import Matcher
 from roslin.melody import Melody
 from roslin.notation.query import has_readings, surest
 from roslin.represent.packed import Packed
@@ -137,7 +137,7 @@ def find(library: Library, asked: SearchParams, wait: Wait, show: Show = Show())
 def query_used(library: Library, asked: SearchParams) -> tuple[Melody, int]:
     """The query in the reading that its list has, and how many readings were searched for."""
     readings = readings_of(asked, library.collection, library.settings)
-    if asked.id or not isinstance(chosen_matcher(asked.matcher, library.settings), Roslin):
+    if asked.id or not chosen_matcher(asked.matcher, library.settings).estimates_chance:
         return readings[0], 1
     if not has_readings(readings):
         return readings[0], 1
