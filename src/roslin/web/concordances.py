@@ -44,14 +44,19 @@ class NoConcordancesError(RoslinError):
     """There are none of this collection, or no such group."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which groups somebody wants to see; empty: all."""
+class ChosenGroups(BaseModel):
+    """The groups to show; empty: all."""
 
-    kind: str = ""
-    library: str = ""
-    composer: str = ""
-    state: str = ""
+    kind: Literal["", "attribution", "anonymous", "libraries", "same"] = ""
+    library: str = Field("", max_length=200)
+    composer: str = Field("", max_length=200)
+    state: Literal["", "open", "accept", "reject", "undecided", "disputed", "mixed"] = ""
+
+    def query(self, **others: object) -> str:
+        """As the end of an address: "?kind=attribution", or nothing."""
+        values = {**{name: getattr(self, name) for name in ChosenGroups.model_fields}, **others}
+        text = urlencode({name: value for name, value in values.items() if value})
+        return f"?{text}" if text else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +170,11 @@ class OpenConcordances:
             found += sorted(rows, key=lambda row: -row.doubt)
         return found
 
-    def chosen(self, wanted: Wanted) -> list[GroupSummary]:
+    def chosen(self, wanted: ChosenGroups) -> list[GroupSummary]:
         """The groups that somebody wants to see, in their order."""
         return list(self._chosen(wanted))
 
-    def _chosen(self, wanted: Wanted) -> Iterator[GroupSummary]:
+    def _chosen(self, wanted: ChosenGroups) -> Iterator[GroupSummary]:
         composer = fold(wanted.composer).strip()
         for each in self.groups:
             if wanted.kind and each.kind != wanted.kind:
@@ -268,26 +273,6 @@ _LOG = logging.getLogger("roslin.web")
 _UNKEPT = {"Cache-Control": "no-store"}
 
 
-class ChosenGroups(BaseModel):
-    """Which groups somebody wants to see."""
-
-    kind: Literal["", "attribution", "anonymous", "libraries", "same"] = ""
-    library: str = Field("", max_length=200)
-    composer: str = Field("", max_length=200)
-    state: Literal["", "open", "accept", "reject", "undecided", "disputed", "mixed"] = ""
-
-    @property
-    def wanted(self) -> Wanted:
-        """The same without HTTP."""
-        return Wanted(**self.model_dump(include=set(Wanted.__slots__)))
-
-    def query(self, **others: object) -> str:
-        """As the end of an address: "?kind=attribution", or nothing."""
-        said = {**self.model_dump(include=set(Wanted.__slots__)), **others}
-        text = urlencode({name: value for name, value in said.items() if value})
-        return f"?{text}" if text else ""
-
-
 class GroupsPage(ChosenGroups):
     """A page of the list."""
 
@@ -320,7 +305,7 @@ def groups(
 ) -> Response:
     """The groups that somebody wants to see, a page at a time."""
     opened = _opened(shelf)
-    chosen = opened.chosen(asked.wanted)
+    chosen = opened.chosen(asked)
     pages = max(1, -(-len(chosen) // _ON_PAGE))
     shown = chosen[(asked.page - 1) * _ON_PAGE : asked.page * _ON_PAGE]
     context = {
@@ -347,7 +332,7 @@ def group(
     summary = _group(opened, name)
     drawn, glyphs = shelf.drawn(opened, summary)
     rows = opened.rows(summary, drawn.lines)
-    before, after, place, total = _around(opened, asked.wanted, summary)
+    before, after, place, total = _around(opened, asked, summary)
     context = {
         "asked": asked,
         "group": drawn,
@@ -413,10 +398,10 @@ def _decide(shelf: Shelf, who: Session, form: FormData) -> Response:
     if len(note) > MAX_NOTE:
         raise HTTPException(422, f"a note must have at most {MAX_NOTE} characters; got {len(note)}")
     try:
-        asked = ChosenGroups.model_validate({name: str(form.get(name, "")) for name in Wanted.__slots__})
+        asked = ChosenGroups.model_validate({name: str(form.get(name, "")) for name in ChosenGroups.model_fields})
     except ValidationError as error:
         raise HTTPException(422, "; ".join(str(each["msg"]) for each in error.errors())) from None
-    _, after, _, _ = _around(opened, asked.wanted, summary)
+    _, after, _, _ = _around(opened, asked, summary)
     first, second = str(form.get("first", "")), str(form.get("second", ""))
     if first or second:
         if not {(first, second), (second, first)} & {*opened.pairs(summary), *opened.outside(summary)}:
@@ -453,7 +438,7 @@ def _group(opened: OpenConcordances, name: str) -> GroupSummary:
 
 
 def _around(
-    opened: OpenConcordances, wanted: Wanted, summary: GroupSummary
+    opened: OpenConcordances, wanted: ChosenGroups, summary: GroupSummary
 ) -> tuple[GroupSummary | None, GroupSummary | None, int, int]:
     """The groups before and after one, among those wanted; its place among them, 0 if it is none; their number."""
     chosen = opened.chosen(wanted)

@@ -18,17 +18,17 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import groupby
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.display.words import N_, _, ngettext, number, words
-from roslin.matchers import Matcher
+from roslin.matchers import Explanation, Matcher
 from roslin.melody import TICKS_PER_QUARTER, Melody, MelodyNote, bar_number
 from roslin.melody.pitches import spelled
 from roslin.represent.keys import key_name
 from roslin.run.meaning import expected_words, meaning_of
+from roslin.web.answers import MatchAnswer
 
 _HEADS = {
     "same tune": N_("The same tune"),
@@ -46,26 +46,8 @@ _SAME = 1e-6
 _SIDE_BY_SIDE = ("alignment", "places", "likeness", "sum")  # kinds that say of each note whether it is the same
 
 
-class Matched(Protocol):
-    """What belongs together in two melodies, as an explanation or an answer has it."""
-
-    @property
-    def kind(self) -> str: ...  # noqa: D102 - as in Explanation, here and below
-
-    @property
-    def transposition(self) -> float | None: ...  # noqa: D102
-
-    @property
-    def tempo(self) -> float | None: ...  # noqa: D102
-
-    @property
-    def place(self) -> float | None: ...  # noqa: D102
-
-    @property
-    def query_notes(self) -> Sequence[int]: ...  # noqa: D102
-
-    @property
-    def candidate_notes(self) -> Sequence[int]: ...  # noqa: D102
+# Notes that belong together in two melodies.
+Matched = Explanation | MatchAnswer
 
 
 def result_sentence(
