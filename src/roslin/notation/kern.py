@@ -21,8 +21,9 @@ from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation import mei
 from roslin.notation.mei.notes import Pitch
-from roslin.notation.record import MAX_PROBLEMS, Record
+from roslin.notation.record import Record, note_problem
 from roslin.notation.scores import MAX_DENOMINATOR, StaffChoice, decode_xml, reader, refusal, to_mei
+from roslin.notation.sources import text_of
 
 MAX_SPINES = 500
 MAX_DIGITS = 6  # of a length
@@ -44,16 +45,8 @@ def matches(head: bytes) -> bool:
     return first.startswith(b"**") and b"**kern" in first.split(b"\t")
 
 
-def _text(data: bytes) -> str:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
 def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
-    text = _text(data)
+    text = text_of(data).replace("\r\n", "\n").replace("\r", "\n")
     table = _Spines()
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):
@@ -205,8 +198,8 @@ class _Spines:
         self._see_kinds()
 
     def _problem(self, reason: str, expected: str, found: str, line: int, column: int, taken: str = "") -> None:
-        if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(Problem(reason, expected, shortened(repr(found), 20), column, line=line, taken=taken))
+        problem = Problem(reason, expected, shortened(repr(found), 20), column, line=line, taken=taken)
+        note_problem(self.problems, problem)
 
     def _check_all_are(self, sign: str, fields: list[str], number: int) -> None:
         """A line of comments, interpretations or bar lines has nothing else in it; verovio reads notes even there."""

@@ -27,7 +27,7 @@ from typing import Any
 
 from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import TICKS_PER_QUARTER, Melody, note_name, note_table
-from roslin.melody.pitches import BASE40_NATURALS, LETTERS, MOST_SIGNS, NATURAL_SEMITONES
+from roslin.melody.pitches import LETTERS, MOST_SIGNS, pitch_numbers
 from roslin.notation.record import MAX_PROBLEMS, Record
 from roslin.notation.sources import read_all
 from roslin.notation.typed import plain
@@ -151,7 +151,7 @@ def could_have_octaves(text: str) -> bool:
     found = _scanned(text)
     if found.others or found.has_bars or not all(name.octave.isdigit() for name in found.names):
         return False
-    heights = [12 * octave + NATURAL_SEMITONES[place] for place, octave, _ in _pitches(found)]
+    heights = [pitch_numbers(place, octave, 0)[0] for place, octave, _ in _pitches(found)]
     return all(abs(b - a) <= _WIDEST_LEAP for a, b in pairwise(heights))
 
 
@@ -314,7 +314,7 @@ def _told(
     text: str, found: _Names, pitches: list[tuple[int, int, int]], *, is_nearest: bool = True
 ) -> Iterator[Problem]:
     kind = "syllables" if found.names[0].is_syllable else "German note names" if found.is_german else "note names"
-    shown = [note_name(_base40(*pitch)) for pitch in pitches[:_NAMES_SHOWN]]
+    shown = [note_name(pitch_numbers(*pitch)[1]) for pitch in pitches[:_NAMES_SHOWN]]
     names = " ".join([*shown, "…"] if len(pitches) > _NAMES_SHOWN else shown)
     first = " ".join(text.split())
     yield Problem("note names", "a notation", repr(shortened(first, 30)), *_place(text, 1), taken=f"{kind}: {names}")
@@ -340,13 +340,9 @@ def _place(text: str, column: int) -> tuple[int, int]:
 def _melody(text: str, found: _Names, pitches: list[tuple[int, int, int]]) -> Melody:
     rows = []
     for number, (name, (place, octave, alter)) in enumerate(zip(found.names, pitches, strict=True)):
-        midi = 12 * (octave + 1) + NATURAL_SEMITONES[place] + alter
+        midi, base40 = pitch_numbers(place, octave, alter)
         if not 0 <= midi <= 127:
             raise NotationError(Problem("pitch out of range", "C-1 to G9", repr(name.word), *_place(text, name.column)))
         onset = number * TICKS_PER_QUARTER
-        rows.append((onset, TICKS_PER_QUARTER, midi, _base40(place, octave, alter), False, 0, name.column))
+        rows.append((onset, TICKS_PER_QUARTER, midi, base40, False, 0, name.column))
     return Melody(note_table(rows, in_order=True), music=text, notation="names")
-
-
-def _base40(place: int, octave: int, alter: int) -> int:
-    return 40 * octave + BASE40_NATURALS[place] + alter

@@ -109,6 +109,14 @@ class Record:
         return self.melody.with_metadata(problems=self.problems) if self.problems else self.melody
 
 
+def note_problem(problems: list[Problem], problem: Problem, *, strict: bool = False) -> None:
+    """Add a problem to those of a melody, up to `MAX_PROBLEMS`; strict reading ends with it."""
+    if len(problems) < MAX_PROBLEMS:
+        if strict:
+            raise NotationError(problem)
+        problems.append(problem)
+
+
 @dataclass(slots=True)
 class Repeats:
     """Counts the notes that repeats add, to a melody or to all of a file, and refuses too many."""

@@ -165,6 +165,14 @@ def read_all(stream: BinaryIO, limit: int | None = None) -> bytes:
     return data
 
 
+def text_of(data: bytes) -> str:
+    """Text in UTF-8, or else in Latin-1, which any bytes are."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
 # Character sets that a file may name as its own. Python also knows codecs that unpack archives, undo escapes or refuse
 # everything; those are not for the files of others.
 EXPECTED_CHARACTER_SET = "a character set such as UTF-8 or ISO-8859-1"

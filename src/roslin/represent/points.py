@@ -54,6 +54,7 @@ import numpy.typing as npt
 
 from roslin.errors import UnknownNameError
 from roslin.melody import TICKS_PER_QUARTER, NoteTable
+from roslin.melody.pitches import BASE40_NATURALS
 from roslin.native import kernels
 from roslin.represent.line import top_rows
 from roslin.represent.packed import Candidates, Packed, pack
@@ -208,7 +209,7 @@ def _fifths(_: Floats, base40: npt.NDArray[np.int64]) -> Floats:
 
 def _fifths_table() -> Floats:
     table = np.zeros(40)
-    for letter, natural in zip((0, 2, 4, -1, 1, 3, 5), (2, 8, 14, 19, 25, 31, 37), strict=True):  # C D E F G A B
+    for letter, natural in zip((0, 2, 4, -1, 1, 3, 5), BASE40_NATURALS, strict=True):
         for sharps in range(-2, 3):
             table[(natural + sharps) % 40] = letter + 7 * sharps
     return table

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from roslin.errors import NotationError, Problem
@@ -28,7 +29,8 @@ from roslin.notation.abc.fields import (
     read_words,
 )
 from roslin.notation.abc.voice import Voice
-from roslin.notation.record import MAX_PROBLEMS
+from roslin.notation.record import note_problem
+from roslin.notation.sources import text_of
 from roslin.notation.typed import plain
 
 _CHARSET = re.compile(
@@ -56,13 +58,10 @@ class Tune:
 def decode(data: bytes) -> str:
     """UTF-8 where it is valid (with or without a mark), otherwise the charset that the file names, or Latin-1."""
     named = _CHARSET.search(data, 0, _HEAD_BYTES)
-    names = ["utf-8-sig", named[1].decode("ascii", "replace")] if named else ["utf-8-sig"]
-    for name in names:
-        try:
+    for name in ("utf-8-sig", named[1].decode("ascii", "replace")) if named else ():
+        with suppress(LookupError, UnicodeError):
             return data.decode(name)
-        except (LookupError, UnicodeError):
-            continue
-    return data.decode("latin-1")
+    return text_of(data)
 
 
 def tunes(text: str) -> Iterator[Tune]:
@@ -163,12 +162,8 @@ class LineReader(ABC):
 
     def problem(self, reason: str, position: int, expected: str = "", found: str = "", taken: str = "") -> None:
         """Note something wrong at a position (from 0) in the line."""
-        if len(self.problems) >= MAX_PROBLEMS:
-            return
         problem = Problem(reason, expected, found[:40], position + 1, self.line, taken=taken)
-        if self.strict:
-            raise NotationError(problem)
-        self.problems.append(problem)
+        note_problem(self.problems, problem, strict=self.strict)
 
     # -- lines --------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,6 @@
 """MEI, the format of the Music Encoding Initiative (common notation): one melody for each staff.
 
-    notes   notes in exact time and spelling, the values of attributes, ties joined
-    staff   a staff while the score is read: clef, key, metre, transposition, units
+    notes   the staves: notes in exact time and spelling, clef, key, metre, transposition, units; ties joined
     layer   one voice of one bar
     score   one score, bar by bar: movements, staves, variants
 
@@ -20,9 +19,8 @@ import numpy as np
 
 from roslin.errors import MelodyError, Problem
 from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange, checked_table
-from roslin.notation.mei.notes import Pitch, merge_ties
+from roslin.notation.mei.notes import Pitch, Staff, merge_ties
 from roslin.notation.mei.score import Score, movements
-from roslin.notation.mei.staff import Staff
 from roslin.notation.record import MAX_REPEATED_IN_FILE, Record, Repeats
 from roslin.notation.scores import Element, StaffChoice, decode_xml, first_elements, parse_xml, reader
 

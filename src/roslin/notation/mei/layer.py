@@ -16,12 +16,13 @@ from roslin.notation.mei.notes import (
     QUARTERS,
     Pitch,
     ScoreNote,
+    Staff,
     dot_elements,
     dots,
     integer,
     ratio,
+    sign_in_music,
 )
-from roslin.notation.mei.staff import Staff, sign_in_music
 from roslin.notation.record import Repeats
 from roslin.notation.scores import MAX_DENOMINATOR, Element
 

@@ -1,4 +1,4 @@
-"""Notes of a score in exact time and spelling, the values of MEI attributes that make them, and the joining of ties.
+"""A staff while the score is read: its notes in exact time and spelling, its signatures, ties joined at the end.
 
 Time is a `Fraction` of quarter notes until the very end, so that no rounding adds up. Pitch is a letter, an octave and
 an alteration, so that spelling survives transposition.
@@ -6,11 +6,23 @@ an alteration, so that spelling survives transposition.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from roslin.errors import Problem
 from roslin.melody import TICKS_PER_QUARTER, base40_from_midi
-from roslin.melody.pitches import MOST_SIGNS, pitch_numbers, usual_steps
+from roslin.melody.pitches import (
+    LINE_OF_FIFTHS,
+    MOST_SIGNS,
+    ORDER_OF_FLATS,
+    ORDER_OF_SHARPS,
+    pitch_numbers,
+    signature_text,
+    usual_steps,
+)
+from roslin.notation.record import Repeats, note_problem
 from roslin.notation.scores import Element
 
 LETTERS = {letter: step for step, letter in enumerate("cdefgab")}
@@ -157,3 +169,191 @@ def merge_ties(notes: list[ScoreNote]) -> list[ScoreNote]:
 def _goes_on(note: ScoreNote, target: ScoreNote) -> bool:
     same = bool(target.id) and target.held and target.pitch.midi == note.pitch.midi
     return same and note.ends_bar and target.starts_bar and target.bar == note.bar + 1
+
+
+# Staves
+
+_UNPITCHED = ("perc", "TAB")  # shapes of clefs
+_KEYNOTES = LINE_OF_FIFTHS[:15]
+# How far along the circle of fifths the keynote of a mode lies from that of major.
+_MODES = {"major": 0, "minor": 3, "dorian": 2, "phrygian": 4, "lydian": -1, "mixolydian": 1, "aeolian": 3}
+
+
+@dataclass(slots=True)
+class Signatures:
+    """What stands at the start of a staff, in the spelling of Plaine & Easie (as everywhere in Roslin)."""
+
+    clef: str | None = None
+    key_signature: str | None = None
+    metre: str | None = None
+    key: str | None = None
+
+
+@dataclass(slots=True)
+class Staff:
+    """A staff: `start` is what stands at its head, `now` what holds where the reading is; times in quarters."""
+
+    number: str
+    name: str = ""
+    notes: list[ScoreNote] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    barlines: list[Fraction] = field(default_factory=list)
+    changes: dict[Fraction, dict[str, str]] = field(default_factory=dict)
+    syllables: list[str] = field(default_factory=list)
+    start: Signatures = field(default_factory=Signatures)
+    now: Signatures = field(default_factory=Signatures)
+    is_unpitched: bool = False  # percussion or tablature
+    bar_quarters: Fraction = Fraction(4)
+    beat_quarters: Fraction = Fraction(1)
+    key_alterations: dict[int, int] = field(default_factory=dict)
+    bar_alterations: dict[int, int] = field(default_factory=dict)
+    last_alterations: dict[int, int] = field(default_factory=dict)
+    transposition: tuple[int, int | None] = (0, None)
+    declared_ppq: Fraction | None = None
+    ppq: Fraction | None = None
+    ppq_in_doubt: bool = False
+    repeats: Repeats = field(default_factory=Repeats)  # from bars that are to be repeated
+    default_duration: str = ""
+    default_octave: str = ""
+    last_bar: dict[int, tuple[Fraction, Fraction, list[ScoreNote]]] = field(default_factory=dict)
+
+    def layers(self) -> list[int]:
+        """The numbers of the voices with notes, in order."""
+        return sorted({note.layer for note in self.notes})
+
+    def words(self) -> str:
+        """The text that is sung: syllables of one word end in a hyphen as long as it goes on."""
+        return " ".join(self.syllables).replace("- ", "").rstrip("-")
+
+    def sign(self, onset: Fraction, name: str, value: str | None) -> None:
+        """A clef, key signature or metre from here on."""
+        if value is None or getattr(self.now, name) == value:
+            return
+        setattr(self.now, name, value)
+        if onset == 0 and not self.notes:
+            setattr(self.start, name, value)
+        else:
+            self.changes.setdefault(onset, {})[name] = value
+
+    def warn(self, element: Element, reason: str, expected: str, found: str) -> None:
+        """Remember a problem at the place of an element."""
+        note_problem(self.problems, Problem(reason, expected, found, element.column, line=element.line))
+
+
+def settle_ppq(staff: Staff, bar: Element) -> None:
+    """What @dur.ppq counts in, after a new @ppq.
+
+    Programs write the @ppq of one part for all of them. What the written lengths in the bar say is believed: the unit
+    that held before, the new one, or the one most notes have.
+    """
+    votes: Counter[Fraction] = Counter()
+    for element in bar.iter("note", "chord", "rest", "space"):
+        written, pulses = QUARTERS.get(element.get("dur")), integer(element.get("dur.ppq"))
+        if written is not None and pulses is not None and pulses > 0:
+            votes[Fraction(pulses) / (written * dots(element.get("dots")))] += 1
+    if not votes:
+        return
+    known = [unit for unit in (staff.ppq, staff.declared_ppq) if unit in votes]
+    staff.ppq = known[0] if known else votes.most_common(1)[0][0]
+    staff.ppq_in_doubt = False
+
+
+# Clef, key signature, metre, transposition and units, from definitions and from signs between the notes
+
+
+def define(staff: Staff, definition: Element, signs: Iterable[Element], onset: Fraction) -> None:
+    """Clef, key, metre, transposition and units, from attributes and from the signs inside (`signs_in`)."""
+    for sign in signs:
+        sign_in_music(staff, sign, onset)
+    get = definition.get
+    _set_clef(staff, onset, get("clef.shape"), get("clef.line"), get("clef.dis"), get("clef.dis.place"))
+    if (signature := get("key.sig") or get("keysig")) and signature != "mixed":
+        _set_key(staff, onset, signature, get("key.mode"), definition)
+    _set_metre(staff, onset, get("meter.count"), get("meter.unit"), get("meter.sym"), definition)
+    if (semitones := integer(get("trans.semi"))) is not None:
+        staff.transposition = (semitones, integer(get("trans.diat")))
+    if (pulses := integer(get("ppq"))) is not None and pulses > 0:
+        staff.declared_ppq = Fraction(pulses)
+        staff.ppq_in_doubt = staff.ppq is not None and staff.ppq != pulses
+        staff.ppq = staff.ppq or staff.declared_ppq
+    staff.default_duration = get("dur.default") or staff.default_duration
+    staff.default_octave = get("oct.default") or staff.default_octave
+
+
+def signs_in(definition: Element) -> list[Element]:
+    """The clef, key signature and metre that a definition holds as elements: the last of each."""
+    found: dict[str, Element] = {}
+    for child in definition.children:
+        sign = next(iter(child.children), child) if child.tag == "meterSigGrp" else child
+        if sign.tag in ("clef", "keySig", "meterSig"):
+            found[sign.tag] = sign
+    return list(found.values())
+
+
+def sign_in_music(staff: Staff, element: Element, onset: Fraction) -> None:
+    """A clef, key signature or metre from this onset on; other elements say nothing."""
+    get = element.get
+    if element.tag == "clef":
+        _set_clef(staff, onset, get("shape"), get("line"), get("dis"), get("dis.place"))
+    elif element.tag == "keySig":
+        _set_key(staff, onset, get("sig"), get("mode"), element)
+    elif element.tag == "meterSig":
+        _set_metre(staff, onset, get("count"), get("unit"), get("sym"), element)
+
+
+def _set_clef(staff: Staff, onset: Fraction, shape: str, line: str, displacement: str, place: str) -> None:
+    staff.is_unpitched = shape in _UNPITCHED if shape else staff.is_unpitched
+    staff.sign(onset, "clef", _clef(shape, line, displacement, place))
+
+
+def _clef(shape: str, line: str, displacement: str, place: str) -> str | None:
+    if shape == "GG":
+        shape, line, displacement, place = "G", line or "2", "8", "below"
+    if shape not in ("G", "C", "F") or line not in ("1", "2", "3", "4", "5"):
+        return None
+    return f"{'g' if shape == 'G' and displacement == '8' and place == 'below' else shape}-{line}"
+
+
+def _set_key(staff: Staff, onset: Fraction, signature: str, mode: str, element: Element) -> None:
+    count = integer(signature[:-1]) if signature[-1:] in ("s", "f") else 0
+    sharps = signature.endswith("s")
+    if signature and count is not None and 0 <= count <= 7:
+        letters = (ORDER_OF_SHARPS if sharps else ORDER_OF_FLATS)[:count]
+        alterations = dict.fromkeys(letters, 1 if sharps else -1)
+    else:
+        accidentals = [child for child in element.children if child.tag == "keyAccid"]
+        named = {a.get("pname").lower(): ALTERATIONS.get(a.get("accid"), 0) for a in accidentals}
+        alterations = {name.upper(): value for name, value in named.items() if name in LETTERS}
+        if not alterations:
+            return
+        count = None
+    staff.key_alterations = {LETTERS[name.lower()]: value for name, value in alterations.items()}
+    text = signature_text({name: value for name, value in alterations.items() if abs(value) == 1})
+    staff.sign(onset, "key_signature", text or ("n" if staff.now.key_signature else None))
+    if onset == 0 and not staff.notes and staff.start.key is None:
+        staff.start.key = _key_name(element, mode, count if sharps or count is None else -count)
+
+
+def _key_name(element: Element, mode: str, fifths: int | None) -> str | None:
+    """The key in words, where the mode is known: "D major", "F# minor"."""
+    if not mode:
+        return None
+    if letter := element.get("pname") or element.get("key.pname"):
+        accidental = element.get("accid") or element.get("key.accid")
+        return letter.upper() + {"s": "#", "f": "b"}.get(accidental, "") + " " + mode
+    place = None if fifths is None or mode not in _MODES else fifths + 7 + _MODES[mode]
+    return f"{_KEYNOTES[place]} {mode}" if place is not None and 0 <= place < len(_KEYNOTES) else None
+
+
+def _set_metre(staff: Staff, onset: Fraction, count: str, unit: str, symbol: str, element: Element) -> None:
+    if not (count and unit):
+        count, unit = {"common": ("4", "4"), "cut": ("2", "2")}.get(symbol, ("", ""))
+    beats = [integer(number) for number in count.split("+")]
+    value = integer(unit)
+    if not count or not value or value < 1 or any(number is None or number < 1 for number in beats):
+        if count:
+            staff.warn(element, "unreadable metre", "a metre such as 3/4", repr(f"{count}/{unit}"[:20]))
+        return
+    staff.beat_quarters = Fraction(4, value)
+    staff.bar_quarters = staff.beat_quarters * sum(number or 0 for number in beats)
+    staff.sign(onset, "metre", f"{count}/{unit}")

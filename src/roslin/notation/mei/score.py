@@ -13,8 +13,7 @@ from fractions import Fraction
 
 from roslin.melody import MAX_TICKS, TICKS_PER_QUARTER
 from roslin.notation.mei.layer import READ_THROUGH, VARIANTS, Context, Controls, LayerWalk, chosen
-from roslin.notation.mei.notes import Pitch, integer
-from roslin.notation.mei.staff import Staff, define, settle_ppq, signs_in
+from roslin.notation.mei.notes import Pitch, Staff, define, integer, settle_ppq, signs_in
 from roslin.notation.record import Repeats
 from roslin.notation.scores import Element, refusal
 

@@ -14,7 +14,7 @@ from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.melody.pitches import LINE_OF_FIFTHS, ORDER_OF_FLATS, ORDER_OF_SHARPS
 from roslin.notation.midi import limits
-from roslin.notation.record import MAX_PROBLEMS
+from roslin.notation.record import note_problem
 
 PERCUSSION = 10
 WHOLE = 4 * TICKS_PER_QUARTER
@@ -403,8 +403,7 @@ class _TrackReader:
         self.signatures_left -= 1
 
     def _warn(self, reason: str, expected: str, found: str, event: int) -> None:
-        if len(self.track.problems) < MAX_PROBLEMS:
-            self.track.problems.append(problem_at(reason, expected, found, self.start + event))
+        note_problem(self.track.problems, problem_at(reason, expected, found, self.start + event))
 
 
 def _in_ticks(signs: list[_Sign], clock: Clock) -> list[_Sign]:

@@ -34,7 +34,7 @@ from roslin.notation.pae.representations import Incipit, capitals, incipit_from_
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 from roslin.notation.pae.writer import as_catalogued, write, write_music
 from roslin.notation.record import METADATA_FIELDS, Record, Repeats, failed
-from roslin.notation.sources import read_all
+from roslin.notation.sources import read_all, text_of
 
 __all__ = [
     "Incipit",
@@ -78,12 +78,7 @@ def read(text: str, *, strict: bool = False) -> Melody:
 
 def read_stream(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
     """A record for each incipit in a file."""
-    data = read_all(stream)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    yield from read_text(text, strict=strict)
+    yield from read_text(text_of(read_all(stream)), strict=strict)
 
 
 def read_text(text: str, *, strict: bool) -> Iterator[Record]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from roslin.errors import NotationError, Problem
+from roslin.errors import Problem
 from roslin.melody import TICKS_PER_QUARTER, NoteTable, SignatureChange, note_table
 from roslin.melody.pitches import LETTERS, pitch_numbers
-from roslin.notation.record import MAX_PROBLEMS, Repeats
+from roslin.notation.record import Repeats, note_problem
 
 # More than this in one incipit is not music.
 MAX_NOTES = 200_000
@@ -136,12 +136,7 @@ class Music:
 
     def problem(self, reason: str, column: int, expected: str = "", found: str = "", taken: str = "") -> None:
         """Note a problem; strict reading ends with it."""
-        if len(self.problems) >= MAX_PROBLEMS:
-            return
-        problem = Problem(reason, expected, found, column, taken=taken)
-        if self.strict:
-            raise NotationError(problem)
-        self.problems.append(problem)
+        note_problem(self.problems, Problem(reason, expected, found, column, taken=taken), strict=self.strict)
 
     def found_at(self, position: int) -> str:
         """The sign at a position, for a message."""
