@@ -24,9 +24,6 @@ from roslin.cli import (
     demo,
     evaluate,
     experiment,
-    experiment_bots,
-    experiment_data,
-    experiment_serve,
     filter,
     identify,
     reading,
@@ -59,15 +56,6 @@ app.add_typer(concordances.app, name="concordances")
 app.add_typer(runs.app, name="runs")
 app.add_typer(truth.app, name="truth")
 app.add_typer(experiment.app, name="experiment")
-experiment.app.command("serve")(experiment_serve.serve_study_command)
-experiment.app.command("invite")(experiment_serve.invite_command)
-experiment.app.command("try")(experiment_serve.try_command)
-experiment.app.command("status")(experiment_data.status_command)
-experiment.app.command("export")(experiment_data.export_study_command)
-experiment.app.command("backup")(experiment_data.backup_command)
-experiment.app.command("move")(experiment_data.move_command)
-experiment.app.command("delete")(experiment_data.delete_command)
-experiment.app.command("bots")(experiment_bots.bots_command)
 app.command("matchers")(search.matchers_command)
 app.command("serve")(serve.serve_command)
 app.add_typer(data.app, name="data")
@@ -123,7 +111,7 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort, SystemExit) as error:  # Typer makes an exit of an interrupt
         code = getattr(error, "code", _INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output left (head, less): nothing more to say. Keep the interpreter's own flush quiet.
+        # The reader of our output left (head, less). Keep the interpreter's own flush quiet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:

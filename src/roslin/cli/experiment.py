@@ -1,19 +1,41 @@
-"""roslin experiment: the group, and the commands that set a study up."""
+"""roslin experiment: set a study up, run it, and take its data; and simulated experts who go through it."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roslin.cli.options import PluginOption
-from roslin.cli.output import progress_bar, remark
+from roslin.cli.options import PluginOption, ProxyOption
+from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, progress_bar, remark
 from roslin.display.text import counted
+
+if TYPE_CHECKING:
+    from roslin.experiment.store import EventStore
+    from roslin.experiment.study_store import StudyExpert
+    from roslin.web.experiment.study import ExperimentSettings
+
+FolderArgument = Annotated[Path, typer.Argument(help="The folder of the study, NAME.study.")]
+OtherDatabaseOption = Annotated[
+    str, typer.Option("--database", help="Another database than the one that the study remembers.")
+]
+DatabaseOption = Annotated[
+    str,
+    typer.Option(
+        "--database", help="Where answers are kept: postgresql://...; the study remembers it, without a password."
+    ),
+]
+HostOption = Annotated[str, typer.Option("--host", help="The address to listen on; 0.0.0.0 opens it to others.")]
+PortOption = Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")]
+PublicOption = Annotated[
+    str, typer.Option("--public-address", help="What people type: https://study.example.org; for links and cookies.")
+]
 
 app = typer.Typer(
     help="Studies in which people put melodies in order.\n\nExample: roslin experiment example my-study",
@@ -94,3 +116,359 @@ def _relative(path: Path) -> Path:
 
 def _program() -> str:
     return "roslin" if shutil.which("roslin") else sys.argv[0]
+
+
+# -- running -----------------------------------------------------------------------------------------------------------
+
+
+@app.command("serve")
+def serve_study_command(
+    folder: FolderArgument,
+    database: DatabaseOption = "",
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8000,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="How many processes answer.")] = 1,
+    public_address: PublicOption = "",
+    rate: Annotated[int, typer.Option("--rate", min=0, help="Requests a minute of one expert; 0: no limit.")] = 1200,
+    proxy: ProxyOption = None,
+) -> None:
+    """Open a study to its experts. The experimenter's own page is under /study.
+
+    Only this computer can reach it unless --host says otherwise.
+
+    Example: roslin experiment serve my.study --host 0.0.0.0 --public-address https://study.example.org
+    """
+    with needs_experiment("roslin experiment serve"):
+        from roslin.experiment.folder import StudyFolder
+        from roslin.web.experiment.app import serve_study
+    per_process = max(1, rate // workers) if rate else 0
+    settings = _settings(folder, database, host, public_address, per_process)
+    settings = replace(settings, proxies=tuple(proxy or ()), joins=max(1, settings.joins // workers))
+    with StudyFolder(folder) as study:  # whatever is wrong with the database is said before anything is promised
+        study.settle(database or study.database)
+    remark(
+        f"Experts: their personal links (roslin experiment invite). Dashboard: {_address(settings, host, port)}/study"
+    )
+    serve_study(settings, host, port, workers)
+
+
+@app.command("invite")
+def invite_command(
+    folder: FolderArgument,
+    number: Annotated[int, typer.Option("--number", "-n", min=1, max=10_000, help="How many links.")] = 1,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write them to this file, as CSV.")] = None,
+    is_open: Annotated[
+        bool, typer.Option("--open", help="One link for everybody instead: whoever opens it gets a link of their own.")
+    ] = False,
+    database: DatabaseOption = "",
+    public_address: PublicOption = "http://127.0.0.1:8000",
+) -> None:
+    """Make personal links, one for each expert. Whoever has a link answers as that expert.
+
+    Example: roslin experiment invite my.study -n 30 -o links.csv --public-address https://study.example.org
+    """
+    with needs_experiment("roslin experiment invite"):
+        from roslin.experiment.folder import StudyFolder
+        from roslin.rows import write_whole
+        from roslin.web.experiment.study import ExperimentSettings, OpenStudy
+    if database:
+        with StudyFolder(folder) as settled:
+            settled.settle(database)
+    study = OpenStudy(ExperimentSettings(str(folder), database, public_address))
+    try:
+        text = f"{study.open_invitation()}\n" if is_open else study.links_csv(study.store.invite(number))
+    finally:
+        study.close()
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        write_whole(output, text, 0o600)  # whoever reads a link can use it
+        remark(f"{output}: {'the open invitation' if is_open else f'{number} links'}")
+
+
+@app.command("try")
+def try_command(
+    study: Annotated[Path, typer.Argument(metavar="study.toml", help="What the study is.")],
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8000,
+) -> None:
+    """Open a study without keeping anything, to try it and to show it to colleagues.
+
+    Everything that is said in it is deleted when it ends.
+
+    Example: roslin experiment try study.toml
+    """
+    with needs_experiment("roslin experiment try"):
+        from roslin.experiment.folder import throwaway_study
+        from roslin.web.experiment.app import serve_study
+        from roslin.web.experiment.study import OpenStudy
+    with ExitStack() as until_the_end:
+        with progress_bar("Preparing", total=1.0) as progress:
+            folder = until_the_end.enter_context(throwaway_study(study, progress=progress))
+        settings = _settings(folder.path, "", host, "", 0)
+        opened = OpenStudy(settings)
+        expert = opened.store.invite()[0]
+        link = opened.link(expert, _address(settings, host, port))
+        opened.close()
+        typer.echo(link)
+        remark("Open this link. Nothing is kept: all is deleted when you press Ctrl-C.")
+        serve_study(settings, host, port)
+
+
+def _settings(folder: Path, database: str, host: str, public_address: str, rate: int) -> ExperimentSettings:
+    from urllib.parse import urlsplit
+
+    from roslin.web.experiment.study import ExperimentSettings
+    from roslin.web.settings import OWN_HOSTS, is_loopback
+
+    public = urlsplit(public_address).hostname
+    named = (*OWN_HOSTS, host, *([public] if public else []))
+    return ExperimentSettings(
+        folder=str(folder.resolve()),
+        database=database,
+        public_address=public_address,
+        hosts=tuple(dict.fromkeys(named)) if is_loopback(host) else (),
+        requests_per_minute=rate,
+    )
+
+
+def _address(settings: ExperimentSettings, host: str, port: int) -> str:
+    """Where this computer finds the server."""
+    named = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    return settings.public_address or f"http://{named}:{port}"
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _opened(command: str, folder: Path, database: str) -> Iterator[EventStore]:
+    """The database of a study; nothing is made where there is none."""
+    with needs_experiment(f"roslin experiment {command}"):
+        from roslin.errors import ExperimentError
+        from roslin.experiment.folder import StudyFolder
+        from roslin.experiment.store import EventStore
+
+    with StudyFolder(folder) as study:
+        if not database and not study.has_database:
+            raise ExperimentError(
+                f"{folder}: nothing is kept yet, because nobody was invited and no server has run; "
+                "for a study on PostgreSQL give --database"
+            )
+        store = EventStore(database or study.database, study.plan)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@app.command("status")
+def status_command(
+    folder: FolderArgument,
+    database: OtherDatabaseOption = "",
+    people: Annotated[bool, typer.Option("--people", help="A row for each expert as well.")] = False,
+    format: FormatOption = OutputFormat.table,
+) -> None:
+    """Say how far a study is: opinions of each query, how far people come, who is stuck.
+
+    Example: roslin experiment status my.study
+    """
+    with _opened("status", folder, database) as store:
+        from roslin.experiment.overview import overview_of
+
+        status, backups = store.status, len(store.backups())
+        found = overview_of(store.plan, list(store.histories()), store.age()[2])
+    remark(f"The study is {status}; {found.finished} of {found.wanted} opinions, {backups} backups.")
+    if found.withdrawn:
+        remark(f"{found.withdrawn} withdrew; nothing of them is left.")
+    for person in found.stuck:
+        remark(
+            f"{person.expert.label} is stuck: {person.words}, silent for {(person.silent_ms or 0) / 3_600_000:.0f} h"
+        )
+    tables = [found.table, found.funnel_table, *([found.people_table] if people else [])]
+    print_tables(tables, format)
+
+
+@app.command("export")
+def export_study_command(
+    folder: FolderArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="A new or empty folder.")],
+    format: Annotated[str, typer.Option("--format", help="csv, json, parquet or psych-ds.")] = "csv",
+    database: OtherDatabaseOption = "",
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Also what is not finished.")] = False,
+    with_participants: Annotated[
+        bool, typer.Option("--with-participants", help="With the ids that participants brought along: personal data.")
+    ] = False,
+) -> None:
+    """Write everything that was said as tables, for roslin truth and for other programs. Nobody is named.
+
+    Example: roslin experiment export my.study -o results
+    """
+    with _opened("export", folder, database) as store:
+        from roslin.experiment.export import export_study
+
+        done = export_study(store, output, format, unfinished=unfinished, participants=with_participants)
+        design = store.plan.rules.design
+    for name, rows in done.rows.items():
+        typer.echo(f"{name}: {counted(rows, 'row')}")
+    if format == "csv":
+        following = "group" if design == "ranking" else "votes"
+        file = "rankings.csv" if design == "ranking" else "votes.csv --model bradley-terry"
+        remark(f"Next: roslin truth {following} {output / file} -o truth.qrel")
+
+
+@app.command("backup")
+def backup_command(
+    folder: FolderArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; it must not be there yet.")],
+    database: OtherDatabaseOption = "",
+) -> None:
+    """Copy the database of a study, also while it runs. The copy is checked, and is there whole or not at all.
+
+    Example: roslin experiment backup my.study -o my-study-monday.backup
+    """
+    with _opened("backup", folder, database) as store:
+        from roslin.experiment.backup import write_backup
+
+        done = write_backup(store, output)
+    typer.echo(
+        f"{output}: {counted(done.experts, 'expert')}, {counted(done.events, 'event')}, {done.size_bytes / 1000:.0f} kB"
+    )
+
+
+@app.command("move")
+def move_command(
+    folder: FolderArgument,
+    database: Annotated[
+        str,
+        typer.Argument(help="The new database: postgresql://..., sqlite:///FILE, or file for study.db in the folder."),
+    ],
+) -> None:
+    """Move the answers of a study into another database, from SQLite to PostgreSQL or back. Stop the server first.
+
+    The new database must be empty. Rows are counted in both, and the study uses the new one from then on. The old one
+    stays as it is: delete it when you no longer need it.
+
+    Example: roslin experiment move my.study postgresql://roslin@127.0.0.1/study
+    """
+    with needs_experiment("roslin experiment move"):
+        from roslin.experiment.backup import move_study
+        from roslin.experiment.folder import StudyFolder
+    with StudyFolder(folder) as study:
+        done = move_study(study, study.own_database if database == "file" else database)
+    typer.echo(f"{done.target}: {counted(done.rows['experts'], 'expert')}, {counted(done.rows['events'], 'event')}")
+    remark(f"The old database still holds everything: {done.source}")
+
+
+@app.command("delete")
+def delete_command(
+    folder: FolderArgument,
+    expert: Annotated[str, typer.Argument(help="Whom: expert-007, or their personal link.")],
+    database: OtherDatabaseOption = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Delete everything of one expert, on their request. Says which backups still hold them.
+
+    Example: roslin experiment delete my.study expert-007
+    """
+    with _opened("delete", folder, database) as store:
+        found = _whose(folder, store, expert)
+        if not yes and not typer.confirm(f"Delete all that {found.label} said? This cannot be undone.", err=True):
+            raise typer.Exit(1)
+        backups = store.withdraw(found.name)
+        has_traces, has_log = store.has_traces, not store.database.is_sqlite
+    typer.echo(f"{found.label} is deleted")
+    if has_traces:
+        remark("Traces are left in files of the database that could not be written anew; the next command tries again.")
+    if has_log:
+        remark("The write-ahead log of PostgreSQL holds them until the server has overwritten it (see docs, Privacy).")
+    for path in backups:
+        remark(f"This backup may hold them still: {path}")
+
+
+def _whose(folder: Path, store: EventStore, text: str) -> StudyExpert:
+    """The expert of a label or a personal link."""
+    from roslin.errors import UnknownExpertError
+    from roslin.experiment.folder import StudyFolder
+    from roslin.web.sessions import Signatures
+
+    for expert in store.experts():
+        if expert.label == text:
+            return expert
+    with StudyFolder(folder) as study:
+        name = Signatures(study.key).text("link", text.rstrip("/").rpartition("/")[2])
+    if name is None:
+        raise UnknownExpertError(f"expected a label (expert-007) or a personal link of this study; got {text!r}")
+    return store.expert(name)
+
+
+# -- simulated experts -------------------------------------------------------------------------------------------------
+
+
+_MODELS = "mallows, plackett-luce or context"
+
+
+def _share(name: str, what: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(name, min=0.0, max=1.0, help=f"The share of experts who {what}.")
+    return option
+
+
+@app.command("bots")
+def bots_command(
+    folder: Annotated[Path, typer.Argument(help="The folder of the study, NAME.study.")],
+    number: Annotated[int, typer.Option("--n", "-n", min=1, max=100_000, help="How many simulated experts.")] = 37,
+    address: Annotated[
+        str, typer.Option("--address", help="Of a server that runs this study: the bots take part in the study itself.")
+    ] = "",
+    database: Annotated[str, typer.Option("--database", help="Where decisions are kept: postgresql://...")] = "",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Keep the copy in this folder, to export what was said.")
+    ] = None,
+    truth: Annotated[
+        Path | None, typer.Option("--truth", help="What experts more or less agree on; otherwise the plan's order.")
+    ] = None,
+    model: Annotated[str, typer.Option("--model", help=f"How opinions differ: {_MODELS}.")] = "mallows",
+    noise: Annotated[float, typer.Option("--noise", min=0.0, max=1.0, help="How much: 0 not at all, 1 fully.")] = 0.5,
+    careless: Annotated[float, _share("--careless", "say anything")] = 0.05,
+    quit: Annotated[float, _share("--quit", "leave at any point")] = 0.1,
+    double: Annotated[float, _share("--double", "send everything twice")] = 0.1,
+    tabs: Annotated[float, _share("--tabs", "work in two tabs")] = 0.1,
+    offline: Annotated[float, _share("--offline", "send late, and again where an answer was lost")] = 0.1,
+    think: Annotated[float, typer.Option("--think", min=0.0, help="Seconds before a decision, in the mean.")] = 0.0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed, the same experts.")] = 2005,
+    format: FormatOption = OutputFormat.table,
+) -> None:
+    """Send simulated experts through a study, by the pages that people see, and count what happened.
+
+    They go to a server of their own with a copy of the study in which nobody has said anything, unless --address names
+    one. Fails if a decision that was acknowledged is not kept.
+
+    Example: roslin experiment bots my.study -n 500 --quit 0.2
+    """
+    with needs_experiment("roslin experiment bots"):
+        from roslin.experiment.visits import Habits, Population, visits_table
+        from roslin.truth.qrel import read_truth
+        from roslin.web.experiment.rehearsal import rehearse, served_copy
+        from roslin.web.experiment.study import ExperimentSettings
+    habits = Habits(careless, quit, double, tabs, offline, think_seconds=think)
+    groups = None if truth is None else read_truth(truth)
+    with ExitStack() as stack:
+        if not address:
+            address, folder = stack.enter_context(served_copy(folder, output, database))
+        progress = stack.enter_context(progress_bar("Experts", total=1.0))
+        visits, found, seconds = rehearse(
+            ExperimentSettings(str(folder), database),
+            address,
+            number,
+            lambda study: Population(study.plan, groups, model, noise, seed),
+            habits,
+            seed=seed,
+            progress=progress,
+        )
+    print_table(visits_table(visits, found, seconds), format)
+    for problem in sorted({visit.problem for visit in visits if visit.problem}):
+        remark(problem)
+    if output is not None:
+        remark(f"What they said: roslin experiment export {folder}")
+    if found.is_bad or any(visit.end == "failed" for visit in visits):
+        raise typer.Exit(1)
