@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from roslin import ArgumentError, Collection, CollectionError, Melody, NotationError, UnknownNameError, explain, load
-from roslin.collection.check import check
 from roslin.collection.filters import contains, contour_distance, metadata, note_count, pitch_range, rhythm_distance
+from roslin.collection.store import check
 from roslin.errors import FormatError, PlaceError, ReadingWarning
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.represent.edits import EditCosts, edit_distance

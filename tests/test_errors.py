@@ -37,7 +37,7 @@ def test_parquet_without_pyarrow(tmp_path: Path) -> None:
 
 
 def test_the_bridge_without_ir_measures() -> None:
-    code = "import sys; sys.modules['ir_measures'] = None; import roslin.evaluate.ir_bridge"
+    code = "import sys; sys.modules['ir_measures'] = None; import roslin.interop.ir_bridge"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (
         'MissingExtraError: the bridge needs ir_measures, which is not installed; install it with: pip install "'

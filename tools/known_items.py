@@ -218,9 +218,8 @@ def outcome(library: Library, item: Item, query: Query) -> Outcome:
         return Outcome(False, False, False)
     asked = SearchParams(q=query.text, notation=query.notation, compare=query.compare, place=query.place, k=FIRST)
     found = find(library, asked, Wait())
-    ranks = [
-        result.rank for result in found.answer.results if result.melody.id == item.id or _notes(result.melody) == item.notes
-    ]
+    results = found.answer.results
+    ranks = [each.rank for each in results if each.melody.id == item.id or _notes(each.melody) == item.notes]
     is_found = bool(ranks) and ranks[0] <= FIRST
     return Outcome(ranks[:1] == [1], is_found, is_found and found.run.headline != _NOTHING)
 

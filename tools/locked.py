@@ -25,11 +25,11 @@ def locked(extras: list[str], project: dict[str, Any], lock: str) -> str:
     """The blocks of the lock for a project with these extras."""
     compiler = {"compiler": project["dependency-groups"]["compiler"]}
     groups = project["project"]["optional-dependencies"] | compiler
-    known = {extra: {_name(each) for each in needed} for extra, needed in groups.items()}
-    if missing := set(extras) - set(known):
-        sys.exit(f"pyproject.toml: no extra {', '.join(sorted(missing))}; expected some of {', '.join(known)}")
-    wanted = {_name(each) for each in (*project["project"]["dependencies"], *project["dependency-groups"]["build"])}
-    wanted = wanted.union(*(known[extra] for extra in extras))
+    if missing := set(extras) - set(groups):
+        sys.exit(f"pyproject.toml: no extra {', '.join(sorted(missing))}; expected some of {', '.join(groups)}")
+    needed = [each for extra in extras for each in _needed(extra, groups)]
+    needed += [*project["project"]["dependencies"], *project["dependency-groups"]["build"]]
+    wanted = {_name(each) for each in needed}
     blocks = [(_name(found["name"]), found["parents"].split(", "), found[0]) for found in _BLOCK.finditer(lock)]
     if missing := wanted - {name for name, _, _ in blocks}:
         sys.exit(f"requirements.lock: no {', '.join(sorted(missing))}; run `make lock` and commit the result")
@@ -38,6 +38,17 @@ def locked(extras: list[str], project: dict[str, Any], lock: str) -> str:
         before = wanted
         wanted = wanted | {name for name, parents, _ in blocks if not wanted.isdisjoint(map(_name, parents))}
     return "".join(text for name, _, text in blocks if name in wanted)
+
+
+def _needed(extra: str, groups: dict[str, list[str]]) -> list[str]:
+    """The requirements of an extra, and of those it includes, as in `roslin[web]`."""
+    found = []
+    for each in groups[extra]:
+        if included := re.match(r"roslin\[([^]]+)\]", each):
+            found += [inner for name in included[1].split(",") for inner in _needed(name, groups)]
+        else:
+            found.append(each)
+    return found
 
 
 def _name(requirement: str) -> str:

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from roslin import Collection
 from roslin.collection import filters
-from roslin.collection.check import check
+from roslin.collection.store import check
 from roslin.errors import DamagedError
 from roslin.melody import Melody
 from soak_child import Ended, in_child

@@ -47,7 +47,7 @@ from roslin.notation.record import Record
 from roslin.notation.scores import refusal
 from roslin.run import read_run
 from roslin.truth import read_rankings, read_truth
-from roslin.truth.preferences import read_votes
+from roslin.truth.choice_models import read_votes
 from soak_seeds import ARCHIVES, Seeds
 
 BAD = ("nowhere", "crash", "hang", "growth", "silent change")

@@ -29,9 +29,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from roslin.cli import app
-from roslin.collection.check import check
 from roslin.collection.files import ARRAY_NAMES, DATABASE
-from roslin.collection.store import Store
+from roslin.collection.store import Store, check
 from soak_child import Ended, in_child, killed_child
 
 BAD = ("broken", "crash")

@@ -1,6 +1,6 @@
 """Melody to sound: a Standard MIDI File, and a list of notes in seconds for players.
 
-Tempo is in quarter notes a minute, 100 unless you say otherwise. Grace notes take no time in the note table; to be
+Tempo is in quarter notes a minute, 100 by default. Grace notes take no time in the note table; to be
 heard they sound just before the note that they lead to, a 32nd note each (less where the note before leaves no room),
 and a melody that begins with some begins that much later. The file itself is written by `notation.midi`.
 """

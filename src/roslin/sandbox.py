@@ -256,7 +256,7 @@ def _verovio() -> Any:
     try:
         verovio = importlib.import_module("verovio")
     except ImportError as error:
-        raise ValueError(f"verovio cannot be loaded ({error}); install it with: pip install verovio") from error
+        raise ValueError(f'verovio cannot be loaded ({error}); run: pip install "roslin[scores]"') from error
     return verovio.toolkit()
 
 

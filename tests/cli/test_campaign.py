@@ -122,7 +122,7 @@ def test_an_interrupt_says_that_nothing_is_lost(folder: Path) -> None:
     while not kept(folder / "stopped" / "finished.sqlite") and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    said = "what is complete is kept in stopped; the same command goes on from there\nroslin: stopped\n"
+    said = "finished parts are saved in stopped; the same command continues from there\nroslin: stopped\n"
     assert process.communicate()[1] == said
     assert process.returncode == 130
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from roslin.collection import write
-from roslin.collection.sealed import checksum_of
-from roslin.collection.verified import read_checksums, write_checksums
+from roslin.collection.arrays import read_checksums, write_checksums
+from roslin.collection.files import checksum_of
 from roslin.melody import Melody
 from roslin.notation import pae
 

@@ -9,7 +9,7 @@ import pytest
 
 from roslin.collection import arrays as arrays_module
 from roslin.collection.arrays import ArrayFile, Arrays, Room, derived
-from roslin.collection.sealed import Remembered
+from roslin.collection.files import Remembered
 
 DTYPES = {"starts": np.int64, "values": np.int8, "shares": np.float32}
 LENGTHS = {"starts": 3, "values": 100, "shares": 0}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from roslin.collection.asked import ASKED, asked_filters, metadata_of
 from roslin.collection.filters import (
+    ASKED,
+    asked_filters,
     contains,
     contour_distance,
     max_interval,
     metadata,
+    metadata_of,
     note_count,
     one_of,
     pitch_range,

@@ -19,11 +19,10 @@ from tests.notation.samples import musicxml, musicxml_note
 
 from roslin import Collection, load
 from roslin.collection import write
-from roslin.collection.check import check
 from roslin.collection.export import export
 from roslin.collection.files import DATABASE, writing
 from roslin.collection.sources import Sources
-from roslin.collection.store import Store
+from roslin.collection.store import Store, check
 from roslin.errors import (
     ArgumentError,
     ChangedError,
@@ -578,7 +577,7 @@ def test_check_finds_a_damaged_page(tmp_path: Path) -> None:
 KILLED_BUILD = """
 import os, signal, sys
 from pathlib import Path
-from roslin.collection import files, write
+from roslin.collection import files, preparation, write
 from roslin.melody import Melody
 
 target, step = Path(sys.argv[1]), int(sys.argv[2])
@@ -593,7 +592,7 @@ def counting(function):
         return function(*arguments, **named)
     return counted
 
-for module, name in ((files, "sync"), (write, "sync"), (files, "remove_leftovers"), (write, "remove_leftovers"),
+for module, name in ((files, "sync"), (preparation, "sync"), (files, "remove_leftovers"), (write, "remove_leftovers"),
                      (write, "publish"), (write, "workspace")):
     setattr(module, name, counting(getattr(module, name)))
 Path.replace = counting(Path.replace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roslin.collection.dates import century_of, year_of, years_of
+from roslin.collection.folding import century_of, year_of, years_of
 
 
 @pytest.mark.parametrize(

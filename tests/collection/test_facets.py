@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from roslin import Collection, Melody
-from roslin.collection.asked import asked_filters
 from roslin.collection.facets import FACETS, Facet, facets_of
+from roslin.collection.filters import asked_filters
 from roslin.collection.folding import folded_field, said_of
 from roslin.errors import FilterError, UnknownNameError
 from roslin.notation.jsonl import write_jsonl
@@ -88,7 +88,7 @@ CHOICES = [
 @pytest.mark.parametrize("asked", CHOICES, ids=" ".join)
 def test_a_list_is_narrowed_as_the_filter_does_it(collection: Collection, asked: list[str]) -> None:
     """And the count of each value, with those of other fields chosen, is what choosing it alone in its field leaves."""
-    from roslin.collection.asked import chosen_values
+    from roslin.collection.filters import chosen_values
 
     table, chosen = facets_of(collection), chosen_values(asked)
     left = collection.filter(*asked_filters("only", asked)).numbers

@@ -11,10 +11,9 @@ from tests.collection.conftest import sealed_anew, three_melodies
 
 from roslin import Collection
 from roslin.collection import write
-from roslin.collection.check import check
 from roslin.collection.files import DATABASE
 from roslin.collection.report import BuildReport, FileCount
-from roslin.collection.store import Store
+from roslin.collection.store import Store, check
 from roslin.errors import DamagedError
 from roslin.melody import Melody
 

@@ -14,12 +14,21 @@ import pytest
 from tests.collection.conftest import sealed_anew, three_melodies
 
 from roslin import Collection
-from roslin.collection import sealed, verified, write
-from roslin.collection.check import check
-from roslin.collection.files import ARRAY_NAMES, DATABASE
-from roslin.collection.sealed import SEAL_BYTES, Remembered, is_sealed, read_sealed, seal, write_sealed
-from roslin.collection.store import Store, token_of
-from roslin.collection.verified import out_of_range, unsafe
+from roslin.collection import arrays as arrays_module
+from roslin.collection import files as files_module
+from roslin.collection import write
+from roslin.collection.arrays import out_of_range, unsafe
+from roslin.collection.files import (
+    ARRAY_NAMES,
+    DATABASE,
+    SEAL_BYTES,
+    Remembered,
+    is_sealed,
+    read_sealed,
+    seal,
+    write_sealed,
+)
+from roslin.collection.store import Store, check, token_of
 from roslin.errors import CollectionError, DamagedError
 from roslin.melody import NOTE_DTYPE, Melody
 
@@ -169,13 +178,13 @@ def test_what_can_be_made_again_is(collection_path: Path) -> None:
 def read_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The names of the files whose checksums are made."""
     names: list[str] = []
-    real = sealed.checksum_of
+    real = files_module.checksum_of
 
     def checksum_of(path: Path, skip: int = 0) -> str:
         names.append(path.name.partition("-")[0])
         return real(path, skip)
 
-    for module in (sealed, verified):
+    for module in (files_module, arrays_module):
         monkeypatch.setattr(module, "checksum_of", checksum_of)
     yield names
     Remembered._of_folder.clear()
@@ -205,7 +214,7 @@ def test_a_folder_that_cannot_be_written_to(
     def refuse(*_: object) -> None:
         raise PermissionError
 
-    monkeypatch.setattr(sealed, "write_sealed", refuse)
+    monkeypatch.setattr(files_module, "write_sealed", refuse)
     for path in collection_path.glob("verified-*"):
         path.unlink()
     Store(collection_path).close()

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from roslin import Collection
-from roslin.collection.opened import opened
+from roslin.collection.store import opened
 from roslin.concordances.join import find_pairs
 from roslin.distributed import Cluster, ClusterWork
-from roslin.distributed import work as work_module
+from roslin.distributed import cluster as cluster_module
 from roslin.errors import ArgumentError, ClusterError, CollectionError, MelodyError, MissingExtraError, TimeLimitError
 from roslin.search.work import Work
 from roslin.starter import tunes_path
@@ -112,7 +112,7 @@ def test_a_lost_scheduler_leaves_what_is_finished(
 
 
 def test_a_scheduler_without_workers(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_module, "_WORKERS_S", 0.1)
+    monkeypatch.setattr(cluster_module, "_WORKERS_S", 0.1)
     running.scheduler()
     said = f"the scheduler at {running.address} has no workers; start some with: dask worker {running.address}; nothing"
     with pytest.raises(ClusterError, match=re.escape(said)), ClusterWork(Cluster.parse(running.address)):
@@ -120,7 +120,7 @@ def test_a_scheduler_without_workers(running: Running, monkeypatch: pytest.Monke
 
 
 def test_nobody_at_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_module, "_CONNECT_S", 0.5)
+    monkeypatch.setattr(cluster_module, "_CONNECT_S", 0.5)
     with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127.0.0.1:9; is there a `dask scheduler`"):
         ClusterWork(Cluster.parse("tcp://127.0.0.1:9")).__enter__()
 
@@ -196,7 +196,7 @@ def test_a_worker_that_dies_costs_time(single: ClusterWork, tmp_path: Path, capf
 
 
 def test_a_task_that_no_worker_survives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(work_module._SETTINGS, "distributed.scheduler.allowed-failures", 0)
+    monkeypatch.setitem(cluster_module._SETTINGS, "distributed.scheduler.allowed-failures", 0)
     with ClusterWork(Cluster.parse("local:1"), kept="here") as work:
         said = "1 workers of local:1 died with the same piece of work: they may need more memory; what .* kept in here"
         with pytest.raises(ClusterError, match=said):
@@ -204,8 +204,8 @@ def test_a_task_that_no_worker_survives(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_other_versions_are_told(single: ClusterWork, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = {**work_module._versions(), "numpy": "1.0.0"}
-    monkeypatch.setattr(work_module, "_versions", lambda: other)
+    other = {**cluster_module._versions(), "numpy": "1.0.0"}
+    monkeypatch.setattr(cluster_module, "_versions", lambda: other)
     with pytest.raises(ClusterError, match=r"a worker has numpy \S+ instead of 1\.0\.0; the same versions"):
         list(single.map(double, [1]))
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from roslin import Collection, Melody
 from roslin.cli import app
-from roslin.collection.check import check
+from roslin.collection.store import check
 from roslin.distributed.shards import SHARDS, Shards, is_sharded, write_shards
 from roslin.errors import ArgumentError, CollectionError, DamagedError, UnknownNameError
 from roslin.matchers.roslin.roslin import Roslin

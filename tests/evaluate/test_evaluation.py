@@ -175,7 +175,7 @@ def test_without_ties_nothing_changes() -> None:
 def test_the_bridge_to_ir_measures() -> None:
     import ir_measures
 
-    from roslin.evaluate import ir_bridge
+    from roslin.interop import ir_bridge
 
     qrels = {"q1": {"a": 2, "b": 2, "c": 1}, "q2": {"z": 0}, "q3": {"d": 1}}
     run = {"q1": {"b": 3.0, "x": 2.0, "a": 1.0}}

@@ -279,7 +279,7 @@ def test_what_is_no_rule_for_ids() -> None:
 def test_one_rule_for_all_measures_of_a_call() -> None:
     """Through ir_measures, theirs and ours see the same list: ids and ties as trec_eval has them."""
     ir_measures = pytest.importorskip("ir_measures", reason="needs ir_measures: pip install 'roslin[test]'")
-    import roslin.evaluate.ir_bridge  # noqa: F401
+    import roslin.interop.ir_bridge  # noqa: F401
 
     qrels = {"1": {"7": 1, "1": 0}, "2": {"8": 1}}
     run = {"1": {"1": 3.0, "7": 2.0}, "2": {"8": 3.0, "9": 3.0, "2": 2.0}}

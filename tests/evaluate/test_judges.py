@@ -9,8 +9,8 @@ import pytest
 
 from roslin.errors import ArgumentError
 from roslin.evaluate import Evaluation, evaluate
+from roslin.evaluate.disagreement import Judges, with_judges
 from roslin.evaluate.exchanges import mean_intervals
-from roslin.evaluate.judges import Judges, with_judges
 from roslin.evaluate.tables import means, means_by_measure, remarks
 from roslin.report.evaluation import evaluation_page
 from roslin.truth import Method, Rankings, simulate_rankings

@@ -13,7 +13,7 @@ import pytest
 from tests.experiment.studies import study_text
 
 from roslin.api import Collection
-from roslin.collection.asked import ASKED
+from roslin.collection.filters import ASKED
 from roslin.errors import ExperimentError
 from roslin.experiment.folder import create_study
 from roslin.experiment.planning import Pool, pooled

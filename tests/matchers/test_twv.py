@@ -17,7 +17,7 @@ from roslin.matchers import TWV, TWVCovered
 from roslin.matchers.transport.twv import TEMPOS, Legality, SegmentSpans
 from roslin.native import kernels
 from roslin.represent.packed import pack
-from roslin.represent.segments import segment_count
+from roslin.represent.points import segment_count
 from roslin.transport.align import ALIGNMENTS
 from roslin.transport.emd import emd
 

@@ -1,20 +1,21 @@
-"""Every reader, and every writer, takes time in proportion to its input: four times as much, at most six times as long.
+"""Readers and writers take steps in proportion to their input: at most five times as many for four times as much.
 
-A reader is tried on rows of one sign (every printable one of ASCII, white space, a zero byte, some others) and of each
-token of its format, alone and behind the start of a good file; a writer on melodies of every shape. What is measured is
-the processor time of this process alone, the best of several tries, so that a busy machine does not matter; rows that
-are read in less than `TOO_SHORT` are fast enough whatever they grow by. In the formats that verovio converts (`kern`,
-`musicxml`), what Roslin does before is measured here, and what it does with the MEI that comes back is measured as
-`mei`; verovio itself is not ours, and has a time limit of its own.
+A step is an executed line of Python, so the same code always takes the same number. A reader is tried on rows of one
+sign (every printable one of ASCII, white space, a zero byte, some others) and of each token of its format, alone and
+behind the start of a good file; a writer on melodies of every shape. In the formats that verovio converts (`kern`,
+`musicxml`), the lines before the conversion count here, and those for the MEI that comes back count as `mei`. Verovio
+itself has a time limit. Input that takes long within one step, as in a regular expression, is in `tests/corpus`.
 """
 
 from __future__ import annotations
 
 import string
-import time
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,10 +28,11 @@ from roslin.notation.midi import write_midi
 from roslin.notation.query import read_query
 from roslin.notation.scores import refusal
 
-FEW, FOUR_TIMES = 3_000, 12_000  # characters
-AT_MOST = 6.0
-TOO_SHORT = 0.005  # seconds
-TRIES = 20  # only what seems to grow too fast is tried so often
+FEW = 250  # characters, and four times as many
+NOTES = 100
+LARGER = 12  # times, for a second look: some signs multiply until a limit ends it
+AT_MOST = 5.0
+NEGLIGIBLE = 5_000  # steps
 
 SIGNS = [*(string.ascii_letters + string.digits + string.punctuation + " \n\r\t\0"), "é", "𝄞", "\u00a0", "\u2028", "’"]
 
@@ -212,25 +214,33 @@ TOKENS: dict[str, list[str]] = {
 }
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """The processor time that something takes; a refusal is an answer too."""
-    start = time.process_time()
-    with suppress(RoslinError):
-        work()
-    return time.process_time() - start
+def steps(work: Callable[[], object]) -> int:
+    """The lines of Python that something executes; a refusal is an answer too."""
+    count = 0
+
+    def traced(_frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return traced
+
+    before = sys.gettrace()
+    sys.settrace(traced)
+    try:
+        with suppress(RoslinError):
+            work()
+    finally:
+        sys.settrace(before)
+    return count
 
 
-def grows_too_fast(few: Callable[[], object], many: Callable[[], object]) -> str:
-    """What was measured, where four times as much takes more than six times as long however often it is tried."""
-    short, long = float("inf"), float("inf")
-    for _ in range(TRIES):
-        long = min(long, seconds(many))
-        if long < TOO_SHORT:
-            return ""
-        short = min(short, seconds(few))
+def grows_too_fast(work: Callable[[Any], object], make: Callable[[int], Any], size: int) -> str:
+    """The numbers of steps, where four times as much takes more than five times as many; `make` makes so much of it."""
+    for times in (1, 1, LARGER):  # the first time may load something
+        long = steps(partial(work, make(4 * size * times)))
+        short = steps(partial(work, make(size * times))) if long >= NEGLIGIBLE else long
         if long <= AT_MOST * short:
             return ""
-    return f"{1000 * short:.1f} ms, then {1000 * long:.1f} ms"
+    return f"{short} steps, then {long}"
 
 
 def too_fast(format: str, read: Callable[[bytes], object], rows: list[str]) -> list[str]:
@@ -241,13 +251,22 @@ def too_fast(format: str, read: Callable[[bytes], object], rows: list[str]) -> l
         for row in rows:
             if format == "midi" and not row.isascii() and ord(max(row)) > 255:
                 continue
-            data = [
-                (before + row * (size // len(row)) + behind).encode(encoding, "surrogatepass")
-                for size in (FEW, FOUR_TIMES)
-            ]
-            if measured := grows_too_fast(partial(read, data[0]), partial(read, data[1])):
+
+            def data(size: int, before: str = before, row: str = row, behind: str = behind) -> bytes:
+                return (before + row * (size // len(row)) + behind).encode(encoding, "surrogatepass")
+
+            if measured := grows_too_fast(read, data, FEW):
                 found.append(f"{before[-12:]!r} + {row[:40]!r} * n: {measured}")
     return found
+
+
+def test_growth_is_seen() -> None:
+    def loop(count: int) -> None:
+        for _ in range(count):
+            pass
+
+    assert grows_too_fast(loop, lambda size: size, 10_000) == ""
+    assert "steps, then" in grows_too_fast(loop, lambda size: size**2, 100)
 
 
 @pytest.fixture(autouse=True)
@@ -323,5 +342,4 @@ WRITERS: dict[str, Callable[[Melody], object]] = {
 def test_a_writer_is_linear_in_its_melody(writer: str) -> None:
     write = WRITERS[writer]
     for shape, make in SHAPES.items():
-        few, many = make(600), make(2400)
-        assert not (measured := grows_too_fast(partial(write, few), partial(write, many))), f"{shape}: {measured}"
+        assert not (measured := grows_too_fast(write, make, NOTES)), f"{shape}: {measured}"

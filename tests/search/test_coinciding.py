@@ -17,7 +17,7 @@ from roslin.run.meaning import coinciding_words
 from roslin.run.run import Hit, Ranking
 from roslin.search import Request, search
 from roslin.search.chance import TAIL_SHARE, Background, WholeCollection, sample_of
-from roslin.search.coinciding import LEAST_NOTES, can_ask, evidence_of, has_certain
+from roslin.search.coinciding import LEAST_COINCIDING, can_ask, evidence_of, has_certain
 from roslin.search.engines.everything import Everything
 from roslin.search.work import Work
 
@@ -145,8 +145,8 @@ def test_only_longer_queries_compared_anywhere_with_their_rhythm_are_asked(queri
     query = queries[0]
     assert can_ask(query, Roslin())
     assert can_ask(query, Roslin(compare="both"))
-    assert can_ask(Melody(query.notes[:LEAST_NOTES]), Roslin())
-    assert not can_ask(Melody(query.notes[: LEAST_NOTES - 1]), Roslin())
+    assert can_ask(Melody(query.notes[:LEAST_COINCIDING]), Roslin())
+    assert not can_ask(Melody(query.notes[: LEAST_COINCIDING - 1]), Roslin())
     assert not can_ask(query, P2())
     for other in (
         Roslin(compare="melody"), Roslin(compare="rhythm"), Roslin(compare="contour"),

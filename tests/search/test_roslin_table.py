@@ -15,10 +15,18 @@ from roslin.collection.arrays import ArrayFile
 from roslin.collection.files import table_path
 from roslin.matchers.roslin import table as making
 from roslin.matchers.roslin.notes import encoded, one
-from roslin.matchers.roslin.table import MELODIES, NO_NOTE, NO_PITCH, MelodyTable, build_table, table_of
+from roslin.matchers.roslin.table import (
+    MELODIES,
+    NO_NOTE,
+    NO_PITCH,
+    MelodyTable,
+    build_table,
+    table_of,
+    worth_of_any_length,
+)
 from roslin.represent.packed import pack
 from roslin.search.engines import roslin as module
-from roslin.search.engines.roslin import TABLE_VERSION, open_table, worth_of_any_length
+from roslin.search.engines.roslin import TABLE_VERSION, open_table
 from roslin.search.work import Work
 from roslin.starter import tunes_path
 

@@ -19,11 +19,12 @@ import roslin
 
 EXAMPLES = Path(__file__).parents[2] / "_examples"
 
-# What the parts are called, in the order of the page; those that are not here come last, under their own name.
+# The parts in the order of the page. A module without a title here comes last, under its own name.
 TITLES = {
     "roslin.melody": "Melodies",
     "roslin.notation": "Reading notation",
     "roslin.api": "Collections",
+    "roslin.collection.report": "Collections",
     "roslin.search": "Matchers and explanations",
     "roslin.matchers": "Matchers and explanations",
     "roslin.run": "Ranked lists",
@@ -34,7 +35,10 @@ TITLES = {
     "roslin.truth": "Ground truths",
     "roslin.evaluate.evaluation": "Whole runs",
     "roslin.evaluate.significance": "Intervals and comparisons",
-    "roslin.evaluate.measures.base": "Measures as values",
+    "roslin.evaluate.exchanges": "Intervals and comparisons",
+    "roslin.evaluate.judges": "Intervals and comparisons",
+    "roslin.truth.ranktests": "Intervals and comparisons",
+    "roslin.evaluate.measures.base": "Metrics as values",
     "roslin.evaluate.measures.adr": "Average Dynamic Recall",
     "roslin.evaluate.measures.counts": "Counting",
     "roslin.evaluate.measures.precision": "Precision and recall",
@@ -42,24 +46,24 @@ TITLES = {
     "roslin.evaluate.measures.gain": "Graded gain",
     "roslin.evaluate.measures.overlap": "Overlap",
     "roslin.evaluate.curves": "Curves",
-    "roslin.evaluate.tables": "Ties, and correlation of systems",
+    "roslin.evaluate.tables": "Ties, and correlation of matchers",
     "roslin.truth.grouping": "Groups from rankings",
     "roslin.truth.consistency": "Consistency",
     "roslin.truth.study": "Studies",
-    "roslin.truth.rankings": "What experts said",
+    "roslin.truth.rankings": "Rankings",
     "roslin.truth.model": "Truths",
     "roslin.truth.qrel": "Truths",
-    "roslin.truth.simulate": "Simulated experts",
+    "roslin.truth.tables": "Truths",
+    "roslin.truth.simulate": "Simulated participants",
     "roslin.collection.filters": "Filters",
-    "roslin.collection.filters.ranges": "By a number",
-    "roslin.collection.filters.sequences": "By intervals",
-    "roslin.collection.filters.distances": "By editing distance",
-    "roslin.collection.filters.fields": "By what is known",
-    "roslin.collection.chain": "Chains of filters",
-    "roslin.collection.duplicates": "Near-duplicates",
+    "roslin.collection.filters.notes": "By notes",
+    "roslin.collection.filters.fields": "By fields",
+    "roslin.collection.filters.chain": "Chains of filters and near-duplicates",
     "roslin.represent.edits": "Edit costs",
     "roslin.errors": "Errors",
 }
+# Names made by a class of another package.
+_BY_NAME = {"roslin.evaluate.MEASURES": "Metrics as values", "roslin.evaluate.measures": "Metrics as values"}
 _ORDER = list(dict.fromkeys(TITLES.values()))
 
 
@@ -77,7 +81,9 @@ def names(module_name: str) -> str:
 
 
 def title(module: ModuleType, name: str) -> str:
-    """The part that a name belongs to: that of the module which defines it, or of the nearest above with a title."""
+    """The part of the page for a name: that of the module that defines it, or of the closest package with a title."""
+    if found := _BY_NAME.get(f"{module.__name__}.{name}"):
+        return found
     thing = getattr(module, name)
     home = thing.__name__ if inspect.ismodule(thing) else getattr(thing, "__module__", None) or ""
     if not home.startswith("roslin"):  # a number or a dict knows no module

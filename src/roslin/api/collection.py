@@ -76,7 +76,7 @@ class Collection(Store):
         allow_damaged: bool = False,
         allow_smaller: bool = False,
     ) -> Collection:
-        """Make a collection from files, folders and melodies, and open it. `report` then says what came of each file.
+        """Make a collection from files, folders and melodies, and open it. `report` then has the outcome of each file.
 
         With `voices` "together" a score is one melody of all its staves, otherwise each staff is a melody.
         One that is there already is replaced when the new one is complete. A source that is damaged, unknown or empty
@@ -215,10 +215,10 @@ class Collection(Store):
         seconds: float | None = None,
         progress: Progress | None = None,
     ) -> Identification:
-        """Who the other sources of a tune say that it is by, the surest attribution first.
+        """The composers that other sources of the same tune name, the most certain attribution first.
 
         The source is one melody or several, a file, notation or MARCXML as text, or the number of a record of the
-        collection. Its own record is left out. `roslin.concordances.identify` says how several incipits count.
+        collection. Its own record is left out. `roslin.concordances.identify` describes how several incipits count.
         """
         from roslin.concordances.identify import identify
 
@@ -290,7 +290,7 @@ class Collection(Store):
     def explain(
         self, query: Query, candidate: str | int | Melody, matcher: str | Matcher = DEFAULT_MATCHER
     ) -> Explanation:
-        """Why a melody of the collection (its id or its place) is as near to the query as it is; or any other melody.
+        """Why a melody of the collection (its id or its place), or any other melody, matches the query.
 
         A matcher whose distances depend on the other candidates sees the melody among the whole collection, as a search
         does. A query that can be read in several ways is read as the search reads it.

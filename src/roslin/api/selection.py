@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, TypedDict, Unpa
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.chain import costs_of
 from roslin.collection.filters import Filter, FilterReport, NearDuplicate, apply_filters, remove_near_duplicates
+from roslin.collection.filters.chain import costs_of
 from roslin.collection.store import chosen_places
 from roslin.display.table import FrameLibrary, Table
 from roslin.display.text import counted
@@ -130,7 +130,7 @@ class Selection:
         """With melodies that other ways find, whether the filters left them or not (paper 002, section 3.1).
 
         A way is a filter, such as `metadata("title", "Roslin")`, or the list of a search in this collection.
-        `candidates` says by which way each melody came in.
+        `candidates` has the way by which each melody came in.
         """
         self.numbers_in(self.collection)
         report = self.report
@@ -168,7 +168,7 @@ class Selection:
         k: int = 10,
         **options: Unpack[SearchOptions],
     ) -> Run:
-        """The k melodies of the selection that are most similar to the query; `Collection.search` says the rest."""
+        """The k melodies of the selection most similar to the query; `Collection.search` describes the options."""
         return self.collection.search(query, matcher, k, within=self, **options)
 
     def __len__(self) -> int:

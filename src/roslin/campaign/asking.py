@@ -25,8 +25,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from roslin.collection.opened import opened
-from roslin.collection.store import Store
+from roslin.collection.store import Store, opened
 from roslin.errors import ArgumentError, CollectionError, MelodyError, UnknownNameError
 from roslin.matchers import Matcher
 from roslin.matchers.base import FunctionMatcher, check_query

@@ -198,11 +198,8 @@ def run_campaign(
     itself = documents_asked(collection, asked)
     collection_checksum = checksum(collection.about["arrays_sha256"], *collection.ids())
     with Finished(output / "finished.sqlite") as finished:
-        questions = [
-            Question(each, id, query, id in itself and not any(_has(truth, id) for truth in known))
-            for each in chosen
-            for id, query in asked.items()
-        ]
+        left_out = {id for id in itself if not any(_has(truth, id) for truth in known)}
+        questions = [Question(each, id, query, id in left_out) for each in chosen for id, query in asked.items()]
         keys = _identities(questions, collection_checksum, k)
         here = partial(answers_here, collection, k, threads, progress or (lambda _done, _name: None))
         answers = partial(answers_elsewhere, collection, k, work) if work else here
@@ -215,13 +212,7 @@ def run_campaign(
     evaluations = _evaluate(known, systems, wanted, itself)
     provenance = {
         **program_versions(),
-        "collection": {
-            "name": collection.path.name,
-            "melodies": len(collection),
-            "notes": int(collection.about["notes"]),
-            "written": collection.about["written"],
-            "sha256": collection_checksum,
-        },
+        "collection": _about_collection(collection, collection_checksum),
         "queries": {"from": _origin(queries), "number": len(asked), "sha256": checksum(*map(_text_of, asked.values()))},
         "truths": [about for _, about in about_truths],
         "k": k,
@@ -341,6 +332,16 @@ def _origin(queries: object) -> str:
     if isinstance(queries, (str, Path)):
         return Path(queries).name
     return "the collection" if queries is None else "memory"
+
+
+def _about_collection(collection: Store, sha256: str) -> dict[str, Any]:
+    return {
+        "name": collection.path.name,
+        "melodies": len(collection),
+        "notes": int(collection.about["notes"]),
+        "written": collection.about["written"],
+        "sha256": sha256,
+    }
 
 
 def _about(system: System, run_sha256: str) -> dict[str, Any]:

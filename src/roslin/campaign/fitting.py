@@ -39,7 +39,7 @@ GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 GAIN = 0.0015
 ROUNDS = 4
 # Of each member, so many of the best are kept for a query; nothing below has a chance in the sum.
-DEPTH = 400
+BEST_OF_MEMBER = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def member_scores(
         relevant = np.array(sorted(number[id] for id in _relevant(truth, query) if id in number))
         kept = np.zeros(len(ids), dtype=bool)
         for row in rows:
-            kept[np.argpartition(-row, min(DEPTH, len(row) - 1))[:DEPTH]] = True
+            kept[np.argpartition(-row, min(BEST_OF_MEMBER, len(row) - 1))[:BEST_OF_MEMBER]] = True
         kept[number[query]] = False
         kept[relevant] = True
         places = np.flatnonzero(kept)

@@ -36,7 +36,7 @@ from roslin.truth.qrel import write_truth
 from roslin.types import Numbers
 
 LEAST_NOTES = 8
-_COLUMNS = ("onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice")
+_NOTE_COLUMNS = ("onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice")
 _ONSET, _DURATION, _PITCH, _BASE40, _GRACE = range(5)
 
 # Gets the notes, those of them that are no grace notes (their places), and a function that draws one of several.
@@ -83,7 +83,7 @@ def edited(melody: Melody, edit: str, seed: int = 2007) -> Melody | None:
     """
     if edit == AS_IT_IS:
         return melody.with_metadata(id=f"{melody.id}/{edit}")
-    rows = np.column_stack([melody.notes[name].astype(np.int64) for name in _COLUMNS])
+    rows = np.column_stack([melody.notes[name].astype(np.int64) for name in _NOTE_COLUMNS])
     sounding = np.flatnonzero(~melody.notes["is_grace"])
 
     def draw(what: str, among: int) -> int:

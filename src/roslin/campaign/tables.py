@@ -16,7 +16,7 @@ from roslin.evaluate.tables import groupings, remarks, tie_ranges
 from roslin.matchers import Matcher
 from roslin.values.parameters import members_of
 
-_TIES = {
+_TIED = {
     "expected": "Values are means over all orders of documents at the same distance.",
     "given": "Documents at the same distance stand in the order of their ids.",
     "trec": "Documents at the same distance stand as trec_eval sorts them, the larger id first.",
@@ -82,7 +82,7 @@ def tie_table(campaign: Campaign) -> Table:
         tied, cut = sum(each.tied for each in rankings), sum(each.is_cut_in_a_tie for each in rankings)
         rows.append({**row, "tied": tied, "cut": cut})
     note = (
-        f"{_TIES[campaign.evaluation.ties]} worst, best: the mean if these stood in the worst or best order; tied: "
+        f"{_TIED[campaign.evaluation.ties]} worst, best: the mean if these stood in the worst or best order; tied: "
         "documents that share their distance with another of their list; cut: lists that end before a tie too large to "
         "list."
     )

@@ -103,11 +103,11 @@ def run_command(
 
 @contextmanager
 def _told_when_stopped(output: Path) -> Iterator[None]:
-    """Who stops a campaign wants to know whether a night is lost."""
+    """If interrupted, print where the finished parts are."""
     try:
         yield
     except KeyboardInterrupt:
-        remark(f"what is complete is kept in {output}; the same command goes on from there")
+        remark(f"finished parts are saved in {output}; the same command continues from there")
         raise
 
 

@@ -145,7 +145,7 @@ def check_command(collection: CollectionArgument) -> None:
 
     Example: roslin collection check mine.roslin
     """
-    from roslin.collection.check import check
+    from roslin.collection.store import check
 
     faults = check(collection)
     for fault in faults:
@@ -184,7 +184,7 @@ def shard_command(
     parts: Annotated[int, typer.Option("--parts", min=1, help="Number of shards.")] = 4,
     dask: DaskOption = None,
 ) -> None:
-    """Divide a collection into shards, for roslin search on a cluster. Each is a collection of its own.
+    """Divide a collection into shards, for roslin search on a cluster. Each is a collection.
 
     Example: roslin collection shard mine.roslin --parts 4 -o shards
     """

@@ -103,9 +103,7 @@ def find_command(
         new = _numbers(opened, only) if only else None
         found = None if only or since else kept_concordances(opened, wanted, folder, exact=not fast)
         if found is not None:
-            remark(
-                f"{folder} has them already, and the collection has not changed since (to find them anew, delete it)"
-            )
+            remark(f"{folder} has them already, and the collection has not changed since (to compare again, delete it)")
         else:
             if not (only or since):
                 _tell_of_earlier(folder, wanted)
@@ -116,7 +114,7 @@ def find_command(
                 ):
                     found = find_concordances(opened, wanted, work, folder, exact=not fast, new=new, earlier=earlier)
             except KeyboardInterrupt:
-                remark(f"what is complete is kept in {folder}; the same command goes on from there")
+                remark(f"finished parts are saved in {folder}; the same command continues from there")
                 raise
         _show(found, folder, most, format)
     if fast:

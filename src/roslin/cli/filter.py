@@ -52,7 +52,7 @@ class Narrowing:
 
     def filtered(self, collection: Collection, query: Melody | None) -> Selection:
         """What the filters leave."""
-        from roslin.collection.asked import asked_filters
+        from roslin.collection.filters import asked_filters
 
         near = [
             made
@@ -135,13 +135,13 @@ def filter_options(
     ] = False,
 ) -> Narrowing:
     """Filters from what was typed, cheap ones first."""
-    from roslin.collection.asked import NEAR, asked_filters
+    from roslin.collection.filters import NEAR, asked_filters
     from roslin.represent.edits import parse_costs
 
     if costs is not None and contour is None and rhythm is None:
-        raise typer.BadParameter("--costs is for --contour and --rhythm; there is neither")
+        raise typer.BadParameter("--costs goes with --contour or --rhythm: give one of them, or omit --costs")
     if times is not None and not motive:
-        raise typer.BadParameter("--times says in how many places a --motive must be; there is none")
+        raise typer.BadParameter("--times goes with --motive: give a --motive, or omit --times")
     if unique and unique_exactly:
         raise typer.BadParameter("choose one of --unique and --unique-exactly")
     typed: dict[str, list[str]] = {
@@ -209,7 +209,7 @@ def filter_command(
     --contains "fifth up, third down, unison, sixth up" --contains "third up, unison, unison, sixth up"
     """
     from roslin.api import Collection
-    from roslin.collection.asked import metadata_of
+    from roslin.collection.filters import metadata_of
     from roslin.rows import write_whole
 
     with Collection(collection) as opened:

@@ -1,4 +1,4 @@
-"""How commands print: tables as text, as tab-separated values, or as JSON; and a bar for what takes long."""
+"""How commands print: tables as text, tab-separated values or JSON, remarks, and a progress bar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from roslin.display.table import Table, tables_to_json
 
 _NOT_IN_A_FILE = re.compile(r"[^\w.-]+")
 _WAIT_SECONDS = 1.0
-_SPEED_SECONDS = 300.0  # of which the speed is judged that says what is left
+_SPEED_SECONDS = 300.0  # over which the speed for the remaining time is measured
 
 
 class OutputFormat(StrEnum):
@@ -85,7 +85,7 @@ def write_tables(tables: Sequence[Table], output: Path) -> list[Path]:
 
 
 def remark(text: str) -> None:
-    """Something for the person, not for the next program."""
+    """Print something for people, not for the next program."""
     typer.echo(text, err=True)
 
 
@@ -93,9 +93,7 @@ def remark(text: str) -> None:
 def progress_bar(what: str, total: float | None = None) -> Iterator[Callable[[float, str], None]]:
     """A function to call with (how far, what is being done). Shows a bar on a terminal, after a second.
 
-    With a total, the bar also says how long it will still take at the speed of the last minutes.
-
-    Without a total, how far is a count.
+    With a total, the bar also estimates the remaining time; without one, how far is a count.
     """
     if not sys.stderr.isatty():
         yield lambda *_: None
@@ -108,7 +106,7 @@ def progress_bar(what: str, total: float | None = None) -> Iterator[Callable[[fl
     columns = (TextColumn("{task.description}"), BarColumn(), so_far, TimeElapsedColumn(), *left)
     bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=_SPEED_SECONDS)
     task = bar.add_task(what, total=total)
-    # By a clock of its own: a step that takes long calls nobody.
+    # By a timer: a long step calls nothing.
     waiting = threading.Timer(_WAIT_SECONDS, bar.start)
     waiting.daemon = True
     waiting.start()

@@ -84,7 +84,7 @@ def refuse_options(options: Options) -> None:
 
 
 def tell(melody: Melody) -> Melody:
-    """Say what was read otherwise than it was written; the same melody."""
+    """Print the deviations of the reading from what was written, and return the melody."""
     lines = melody.deviations
     for line in lines[:_LINES_SHOWN]:
         remark(line)
@@ -115,7 +115,7 @@ class QueryChoice:
 
     @property
     def itself(self) -> tuple[str, ...]:
-        """The id of the query if it is a melody of the collection: it is no result of its own search."""
+        """The id of the query if it is a melody of the collection; its search leaves it out."""
         return () if self.id is None or self.file is not None else (self.id,)
 
     def readings(self, collection: Searched, options: Options) -> list[Melody]:

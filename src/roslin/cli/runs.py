@@ -43,7 +43,7 @@ class FusionScale(StrEnum):
 
 
 def read_runs(texts: Sequence[str], *, tells: bool = True) -> list[Run]:
-    """The runs of files, FILE or NAME=FILE; with `tells` what is odd about them is said."""
+    """The runs of files, FILE or NAME=FILE; with `tells`, remarks on oddities are printed."""
     from roslin.run import read_run
 
     runs = [read_run(path, name=name) for name, path in map(name_and_path, texts)]
@@ -138,7 +138,7 @@ def pool_command(
     if output is None:
         print_table(table, format)
         return
-    # Without ranks: whoever judges must not see them.
+    # Without ranks: judges must not see them.
     write_whole(output, table.only("query", "document").to_csv())
     remark(f"written to {output}")
 

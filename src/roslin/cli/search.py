@@ -113,7 +113,7 @@ def search_command(
                 run.write(run_file)
             else:
                 write_text(run_file, run.to_trec())
-        # Last: whoever reads may stop reading, and the files are to be there all the same.
+        # Last: the reader of the output may stop early, and the files must be complete even then.
         print_run(opened, run, format, query)
 
 
@@ -246,7 +246,7 @@ def explain_command(
 
         write_whole(html, explanation_page(explanation, f"Roslin {version('roslin')}; {collection.name}."))
         remark(f"page written to {html}")
-    # Last: whoever reads may stop reading, and the files are to be there all the same.
+    # Last: the reader of the output may stop early, and the files must be complete even then.
     if format is OutputFormat.json:
         typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False, indent=1))
     elif format is OutputFormat.tsv:

@@ -167,7 +167,7 @@ def report_command(
 
 
 def _melodies(path: Path, said: Rankings) -> dict[str, Melody]:
-    """The candidates and queries that are melodies of a collection or a file; says how many were found."""
+    """The candidates and queries that are melodies of a collection or a file; prints their number."""
     from roslin.api import Collection
     from roslin.notation import load
 

@@ -119,7 +119,7 @@ def pair_method(
     min_votes: MinVotesOption = None,
     attention: AttentionOption = None,
 ) -> Method:
-    """How two candidates are told apart."""
+    """The test for the difference of two candidates."""
     return replace(_chosen(way, unranked, min_votes, attention), tails=tails, alpha=alpha, test=test)
 
 
@@ -171,7 +171,7 @@ def spare(source: Path, output: Path) -> None:
 
 
 def write_and_say(truth: Truth, output: Path | None) -> None:
-    """Write a truth where asked, and say what was odd about it."""
+    """Write a truth if there is an output, and print its notes."""
     from roslin.truth import write_truth
 
     if output is not None:

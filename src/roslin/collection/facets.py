@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roslin.collection.dates import century_number, century_of
 from roslin.collection.filters import CENTURY
-from roslin.collection.folding import folded_field
+from roslin.collection.folding import century_number, century_of, folded_field
 from roslin.collection.store import Store
 from roslin.errors import UnknownNameError
 from roslin.represent.keys import key_name

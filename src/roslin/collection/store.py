@@ -2,29 +2,37 @@
 
 Nothing here writes. The database is opened as immutable (see files.py: a published file never changes), so any number
 of processes can read, also while another prepares a new state; they see it when they open the collection again.
+
+Tasks of one process share their collections (`opened`): each is opened once, and again only when it has changed. A task
+that is sent to another process names its collection by path and token. There it finds the state that it was made for,
+or an error. `check` reads all files of a collection to their ends and lists every fault.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import operator
 import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self, SupportsIndex, overload
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
+from roslin.collection.arrays import damaged, damaged_files, is_as_written, missing, unsafe, verified_arrays
 from roslin.collection.files import ARRAY_NAMES, DATABASE, FORMAT_VERSION, is_token
+from roslin.collection.folding import FOLDED_FIELDS, folded_metadata
 from roslin.collection.report import BuildReport
-from roslin.collection.verified import damaged, is_as_written, missing, verified_arrays
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, CollectionError, DamagedError, PlaceError, UnknownNameError, UnknownRecordError
 from roslin.melody import Melody, SignatureChange
 from roslin.notation.record import record_of
+from roslin.represent.features import describe
 from roslin.represent.packed import Packed
 
 METADATA_COLUMNS = (
@@ -43,6 +51,8 @@ METADATA_COLUMNS = (
 )
 REPORT = "report"  # its name in the table about; read when it is asked for, because it may be long
 _OPENING_ATTEMPTS = 5
+_MOST_OPENED = 64  # the one that was opened first makes room
+_DESCRIBED_AGAIN = 1000  # melodies, by a check
 
 
 class Store:
@@ -290,3 +300,113 @@ def _read_about(connection: sqlite3.Connection, folder: Path) -> dict[str, str]:
             + ("install a newer Roslin" if version > FORMAT_VERSION else "build the collection again")
         )
     return about
+
+
+# -- collections that tasks share -------------------------------------------------------------------------------------
+
+_OPENED: dict[str, Store] = {}
+_LOCK = Lock()
+
+
+def opened(path: str, token: str) -> Store:
+    """The state of a collection with this token. Whoever gets it leaves it open."""
+    with _LOCK:
+        known = _OPENED.get(path)
+        if known is not None and known.about["token"] == token:
+            return known
+        store = Store(path)
+        if store.about["token"] != token:
+            store.close()
+            raise CollectionError(f"{path}: the collection has changed since the work began; start it again")
+        if known is not None:
+            _close(path)
+        elif len(_OPENED) >= _MOST_OPENED:
+            _close(next(iter(_OPENED)))
+        _OPENED[path] = store
+        return store
+
+
+def _close(path: str) -> None:
+    _OPENED.pop(path).close()
+
+
+@atexit.register
+def _close_all() -> None:
+    for path in list(_OPENED):
+        _close(path)
+
+
+# -- checking ---------------------------------------------------------------------------------------------------------
+
+
+def check(path: str | Path) -> list[str]:
+    """What is wrong with a collection, in sentences; empty when it is whole. What is no collection raises.
+
+    Every file is read to its end. What they say is looked at only when all are what was written.
+    """
+    folder = Path(path)
+    try:
+        token = token_of(folder)
+        faults = [str(error) for error in damaged_files(folder, token)]
+        if faults:
+            # While a writer publishes a new state, files of the old one go.
+            return faults if token_of(folder) == token else check(folder)
+        with Store(folder) as store:
+            return [*_database(store), *_arrays(store), *_counts(store), *_report(store)]
+    except DamagedError as error:
+        return [str(error)]
+
+
+def _database(store: Store) -> Iterator[str]:
+    try:
+        for (message,) in store.connection.execute("PRAGMA integrity_check(10)"):
+            if message != "ok":
+                yield f"The database is damaged: {message}"
+    except sqlite3.DatabaseError as error:
+        yield f"The database is damaged: {error}"
+
+
+def _arrays(store: Store) -> Iterator[str]:
+    for name, fault in unsafe({name: store.array(name) for name in ARRAY_NAMES}):
+        yield f"The array {name} {fault}"
+
+
+def _counts(store: Store) -> Iterator[str]:
+    try:
+        for table in ("melodies", "folded", "features", "strings"):
+            count, first, last = store.connection.execute(
+                f"SELECT count(*), min(number), max(number) FROM {table}"  # noqa: S608 - our own names
+            ).fetchone()
+            if count != len(store) or (count and (first, last) != (0, count - 1)):
+                yield f"The table {table} has {count} rows; expected {len(store)}, numbered from 0"
+                return
+        yield from _features(store)
+    except sqlite3.DatabaseError as error:
+        yield f"The database is damaged: {error}"
+
+
+def _report(store: Store) -> Iterator[str]:
+    try:
+        _ = store.report
+    except DamagedError as error:
+        yield str(error)
+    except sqlite3.DatabaseError as error:
+        yield f"The database is damaged: {error}"
+
+
+def _features(store: Store) -> Iterator[str]:
+    """Describe a sample of the melodies again; the database must say the same."""
+    sample = range(0, len(store), max(1, len(store) // _DESCRIBED_AGAIN))
+    for number, melody in zip(sample, store.melodies(sample), strict=True):
+        stored = store.connection.execute(
+            "SELECT note_count, pitch_range, max_interval, duration_ratio, chromatic, diatonic, contour, rhythm "
+            "FROM features JOIN strings USING (number) WHERE number = ?",
+            (number,),
+        ).fetchone()
+        if stored != describe(melody)[: len(stored)]:
+            yield f"The features stored for {melody.id} are not those of its notes"
+            return
+        statement = f"SELECT {', '.join(FOLDED_FIELDS)} FROM folded WHERE number = ?"  # noqa: S608 - our own names
+        if store.connection.execute(statement, (number,)).fetchone() != folded_metadata(melody):
+            yield f"The folded words stored for {melody.id} are not those of its metadata"
+            return

@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from roslin.collection.arrays import ArrayFile, Arrays
-from roslin.collection.opened import opened
-from roslin.collection.store import Store
+from roslin.collection.store import Store, opened
 from roslin.concordances.pairs import EarlierPairs, FoundPairs, digests_of_notes, firsts_of, unfold
 from roslin.concordances.resume import Journal, Stage
 from roslin.errors import ArgumentError, CollectionError

@@ -32,7 +32,7 @@ _SPECIAL_IN_LATEX = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows in order, the columns to show, and what to say about them.
+    """Rows in order, the columns to show, and texts about them.
 
     `title` is for people and `key` for programs; `note` is what a reader must know. `marks` names a column: a page
     marks the rows that have something in it. `words` names a column of sentences: text has them below the table.
@@ -63,7 +63,7 @@ class Table:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The rows for JSON, which has neither NaN nor infinity: None stands for both."""
+        """The rows for JSON, which has neither NaN nor infinity: both become None."""
         return [{name: _json_value(row.get(name)) for name in self.columns} for row in self.rows]
 
     def only(self, *columns: str) -> Table:
@@ -75,7 +75,7 @@ class Table:
         return self.only(*(name for name in self.columns if name not in columns))
 
     def first(self, count: int) -> Table:
-        """The table with at most so many rows."""
+        """The table with at most `count` rows."""
         return replace(self, rows=self.rows[:count])
 
     def to_html(self, *, caption: bool = True, digits: int = 4) -> str:

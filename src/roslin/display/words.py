@@ -1,10 +1,10 @@
-"""The words in use: English, unless whoever is served reads another language.
+"""The words in use: English, unless the reader of a page has chosen another language.
 
-Sentences for people stand in the code, in English, as `_("...")`, or `ngettext("one ...", "{count} ...", n)` where they
+Sentences for people are in the code, in English, as `_("...")`, or `ngettext("one ...", "{count} ...", n)` where they
 depend on a number; values are filled in afterwards, `_("bar {number}").format(number=3)`. A sentence in a table
 that is made once is only marked there, with `N_("...")`, and goes through `_` where it is shown. Which language is in
 use belongs to the context of a thread or task, so two people can be served at once. `roslin.web.language` has the
-translations; everywhere else the words are those that stand here.
+translations; everywhere else the sentences stay in English.
 
 >>> _("Play"), ngettext("one note", "{count} notes", 2).format(count=2), number(12345.5, 2)
 ('Play', '2 notes', '12,345.50')
@@ -20,7 +20,7 @@ from contextvars import ContextVar
 
 
 class Words:
-    """English, as it stands in the code. Other languages are children of it."""
+    """English, as it is in the code. Other languages are subclasses."""
 
     language = "en"
 
@@ -33,7 +33,7 @@ class Words:
         return one if count == 1 else many
 
     def number(self, value: float, digits: int = 0) -> str:
-        """A number, with so many digits after the point."""
+        """A number with `digits` decimals."""
         return f"{value:,.{digits}f}"
 
     def continued(self, sentence: str) -> str:

@@ -23,8 +23,7 @@ from typing import Any, Self
 import numpy as np
 
 from roslin.collection.files import write_text
-from roslin.collection.opened import opened
-from roslin.collection.store import Store
+from roslin.collection.store import Store, opened
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, CollectionError, DamagedError, UnknownNameError
 from roslin.matchers import DEFAULT_MATCHER, Matcher, Roslin, matcher
@@ -38,6 +37,8 @@ from roslin.search.work import Work
 from roslin.types import Numbers
 
 SHARDS = "shards.json"
+_Name = tuple[str, str]  # of a collection: its path and token
+
 _VERSION = 2
 _SAMPLE = "sample.roslin"
 _OURS = re.compile(rf"shard-\d+\.roslin|{re.escape(_SAMPLE)}|{re.escape(SHARDS)}")
@@ -66,7 +67,7 @@ def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> No
         for name, first, last in zip(names, bounds[:-1], bounds[1:], strict=True)
     ]
     pieces.append(_Shard(str(target / _SAMPLE), tuple(sample_of(store).tolist())))
-    dividing, tokens = _Dividing(str(store.path.resolve()), store.about["token"]), []
+    dividing, tokens = _Dividing(_named(store)), []
     for done, token in enumerate(work.map(dividing, pieces), start=1):
         tokens.append(token)
         work.report(done / len(pieces), "writing shards")
@@ -99,13 +100,12 @@ class _Shard:
 class _Dividing:
     """Writes a shard of a collection; the token of what was written."""
 
-    path: str
-    token: str
+    collection: _Name
 
     def __call__(self, shard: _Shard) -> str:
         from roslin.collection.write import build  # not needed for a search
 
-        store = opened(self.path, self.token)
+        store = opened(*self.collection)
         build(store.melodies(shard.numbers), shard.path)
         with Store(shard.path) as written:
             return written.about["token"]
@@ -150,9 +150,10 @@ class Shards:
             with Work() as alone:
                 return self.search(query, chosen, k, exclude=exclude, radius=radius, work=alone)
         tails = self._tails(mode_of(chosen, query)) if isinstance(chosen, Roslin) else {}
-        sample = (str(self.sample.path.resolve()), self.sample.about["token"])
-        asking = _Searching(query, chosen, k, tuple(exclude), radius, sample, tails, len(self))
-        pieces = [(str(store.path.resolve()), store.about["token"]) for store in self.stores]
+        reach = np.inf if radius is None else radius
+        request = Request(query, chosen, k, exclude=frozenset(exclude), radius=reach)
+        asking = _Searching(request, _named(self.sample), tails, len(self))
+        pieces = [_named(store) for store in self.stores]
 
         def answered(asking: _Searching) -> Run:
             answers = []
@@ -234,24 +235,22 @@ class Shards:
 class _Searching:
     """Searches a shard, given by path and token; the sample says what chance gives in all shards together."""
 
-    query: Melody
-    matcher: Matcher
-    k: int
-    exclude: tuple[str, ...]
-    radius: float | None
-    sample: tuple[str, str]
+    request: Request
+    sample: _Name
     tails: dict[int, Tail]
     searched: int
     coinciding: bool = False
 
-    def __call__(self, shard: tuple[str, str]) -> Run:
+    def __call__(self, shard: _Name) -> Run:
         packed = opened(*self.sample).packed()
         background = Background.among(packed, np.arange(len(packed)), lambda _chosen, _query: self.tails)
         whole = WholeCollection(background, self.searched, self.coinciding)
-        reach = np.inf if self.radius is None else self.radius
-        request = Request(self.query, self.matcher, self.k, exclude=frozenset(self.exclude), radius=reach, whole=whole)
-        found = search(request, opened(*shard))
+        found = search(replace(self.request, whole=whole), opened(*shard))
         return Run(found.rankings, name=found.name, kind=found.kind)
+
+
+def _named(store: Store) -> _Name:
+    return str(store.path.resolve()), store.about["token"]
 
 
 def _read(folder: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@
     stored  drawings on disk
 
 `engrave` always gives a drawing. When notation cannot be drawn (a length that no note value has, a crash, a time-out,
-no verovio), `drawn` is False, `svg` is empty and `reason` says why; pages then show a piano roll.
+no verovio), `drawn` is False, `svg` is empty and `reason` is the cause; pages then show a piano roll.
 
 In a drawing row 17 of the note table is the element with the id `note-17`; a note drawn in several tied pieces has
 `note-17-2` and so on too, and every piece carries `data-note="17"`. A drawing takes its colour from the text around it

@@ -1,4 +1,4 @@
-"""A melody written as MEI for engraving: every note of the table is there, under an id that says which row it is.
+"""A melody written as MEI for engraving: every note of the table has an id with the number of its row.
 
 One staff for each voice. A voice is cut into pieces wherever a note begins or ends, or a bar line, a grace note or a
 change of signature stands; a note of several pieces is tied. Row 17 of the note table is `note-17`, its second piece
@@ -214,7 +214,7 @@ class _VoiceStaff:
     next_piece: int = 0
     next_change: int = 0
     in_bar: dict[tuple[str, int], int] = field(default_factory=dict)  # accidentals that hold until the bar line
-    written: dict[int, int] = field(default_factory=dict)  # row: how many pieces of it stand already
+    written: dict[int, int] = field(default_factory=dict)  # row: the number of its pieces so far
     ties: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -290,7 +290,7 @@ class _VoiceStaff:
         return "<mRest/>" if measures == 1 else ""
 
     def _signs(self, tick: int) -> list[_Element]:
-        """The changes and the grace notes that stand at a moment."""
+        """The changes and the grace notes at a moment."""
         elements = []
         changes = self.score.changes
         while self.next_change < len(changes) and changes[self.next_change].onset_ticks <= tick:
@@ -381,7 +381,7 @@ def _id(row: int, piece: int) -> str:
 
 
 def _beamed(elements: list[_Element]) -> str:
-    """Markup with notes of one beat under a beam. Rests end a beam; grace notes stand inside one without ending it."""
+    """Markup with notes of one beat under a beam. Rests end a beam; grace notes inside one do not end it."""
     out: list[str] = []
     group: list[_Element] = []
     for element in elements:

@@ -58,7 +58,7 @@ def key_sign(text: str, *, cancel: bool = False) -> str:
 
 
 def key_and_metre(change: SignatureChange) -> str:
-    """What a change says about key and metre."""
+    """Key and metre of a change."""
     key = key_sign(change.key_signature, cancel=True) if change.key_signature is not None else ""
     return key + (metre_sign(change.metre) if change.metre else "")
 

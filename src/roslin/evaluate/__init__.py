@@ -17,9 +17,9 @@ from roslin.evaluate.curves import (
     precision_recall_curve,
     roc_curve,
 )
+from roslin.evaluate.disagreement import with_judges
 from roslin.evaluate.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from roslin.evaluate.exchanges import mean_intervals
-from roslin.evaluate.judges import with_judges
 from roslin.evaluate.measures.adr import (
     adr_tie_break,
     average_dynamic_recall,

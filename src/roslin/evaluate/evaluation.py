@@ -28,7 +28,7 @@ from roslin.truth.qrel import read_truth
 from roslin.types import Floats
 
 if TYPE_CHECKING:
-    from roslin.evaluate.judges import Judges
+    from roslin.evaluate.disagreement import Judges
 
 # What the symbolic melodic similarity task of MIREX 2005 reported.
 DEFAULT_MEASURES = ("ADR", "NRGB", "AP", "PND")

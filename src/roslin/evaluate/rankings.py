@@ -32,7 +32,7 @@ SAME_ID = ("keep", "drop")
 
 Groups = Sequence[Sequence[Hashable]]
 RankedIds = Sequence[Hashable] | Mapping[Any, float] | npt.NDArray[Any]
-_NOTHING = np.empty(0, dtype=np.int64)
+_NO_NUMBERS = np.empty(0, dtype=np.int64)
 
 
 def judge(truth: Truth, same_id: str = "keep") -> dict[str, Judged]:
@@ -175,7 +175,7 @@ def _ranks_by_score(ranking: Mapping[Any, float], wanted: Sequence[Hashable], qu
     scores = _scores(ranking, query)
     ordered = np.sort(scores)
     if not wanted:
-        return _NOTHING
+        return _NO_NUMBERS
     own = np.array([ranking[id] for id in wanted], dtype=np.float64)
     not_above = np.searchsorted(ordered, own, side="right")
     ranks = len(ordered) - not_above + 1
@@ -407,7 +407,7 @@ def collect(truths: Sequence[Judged], places: Sequence[JudgedPlaces]) -> Hits:
     found = [len(each.rank) for each in places]
     query = np.repeat(np.arange(len(places)), found)
     flat = (
-        np.concatenate([_NOTHING, *(getattr(each, name) for each in places)])
+        np.concatenate([_NO_NUMBERS, *(getattr(each, name) for each in places)])
         for name in ("rank", "group", "before", "tied")
     )
     rank, group, before, tied = flat

@@ -9,8 +9,7 @@ from itertools import zip_longest
 import numpy as np
 
 from roslin.api import Collection, Selection
-from roslin.collection.asked import ASKED, NEAR, asked_filters, metadata_of
-from roslin.collection.filters import Filter, FilterReport
+from roslin.collection.filters import ASKED, NEAR, Filter, FilterReport, asked_filters, metadata_of
 from roslin.display.text import counted
 from roslin.evaluate.disagreement import rank_spread
 from roslin.experiment.material import Material, MelodyMaterial

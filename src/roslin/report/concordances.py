@@ -1,4 +1,4 @@
-"""Concordances for people: group by group the notation aligned, what differs marked, what the catalogue says beside it.
+"""Concordances as pages: each group with aligned notation, marked differences, and the data of the catalogue.
 
 A few groups are one page. Many are a folder of pages with `GROUPS_ON_PAGE` groups each, and `index.html` with a line
 for every group. Either works without a network, and without a script but for sound and filters.
@@ -68,12 +68,12 @@ class PageGroup:
 
     @property
     def columns(self) -> list[tuple[str, str]]:
-        """(field, heading) of what the catalogue says of any of its sources."""
+        """(field, heading) of the catalogue data that any of its sources has."""
         sources = [source for line in self.lines for source in line.sources]
         return [(name, words) for name, words in COLUMNS if any(getattr(source, name) for source in sources)]
 
     def differs(self, field: str) -> bool:
-        """Whether sources disagree in something that tells attributions apart."""
+        """Whether sources disagree in a field that distinguishes attributions."""
         said = {getattr(source, field) for line in self.lines for source in line.sources}
         return field in ("composer", "catalogue", "work") and len(said - {""}) > 1
 
@@ -246,7 +246,7 @@ def _which(shown: Sequence[GroupSummary], total: int) -> str:
 
 
 def anchor(summary: GroupSummary | RelatedGroup) -> str:
-    """Where a group stands on its page."""
+    """The id of a group on its page."""
     return f"group-{summary.number}"
 
 

@@ -74,7 +74,7 @@ def results_page(query: Melody, run: Run, melodies: Sequence[Melody], note: str)
 
 
 def explanation_page(explanation: Explanation, note: str) -> str:
-    """The whole page; `note` says how it was made."""
+    """The whole page; `note` describes how it was made."""
     query, candidate = name_of(explanation.query, "the query"), name_of(explanation.candidate, "the candidate")
     return document(
         "explanation.html",

@@ -1,7 +1,7 @@
 """A melody on a page: its notation (or a piano roll where that fails) with buttons that play it.
 
 A page needs `PLAYER_STYLE` once in its style sheet, `melody_figure` for each melody, and `player_script()` once at its
-end: our own small synthesiser, inline, that asks nobody for anything. Without scripts the button stays hidden.
+end: our own small synthesiser, inline and without requests. Without scripts the button stays hidden.
 Each figure takes a prefix for the ids in its drawing, because no two elements of a page may have the same.
 
 In a piano roll time runs to the right and pitch upwards. It takes its colours from the page (`currentColor` and the
@@ -131,7 +131,7 @@ _NAMES = ("C", "C♯", "D", "E♭", "E", "F", "F♯", "G", "A♭", "A", "B♭", 
 
 
 def pianoroll_svg(melody: Melody, title: str) -> str:
-    """An SVG element of the melody. `title` says what it shows."""
+    """An SVG element of the melody. `title` describes it."""
     notes = melody.notes
     if not len(notes):
         return svg((), 10, 10, f"{title}: no notes", kind="roll")

@@ -22,7 +22,7 @@ from roslin.types import Floats
 # (x, y) of the points of a curve.
 Curve = tuple[Floats, Floats]
 
-# Okabe and Ito's colours, which people who confuse red and green tell apart; dashes tell them apart in print.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; dashes distinguish them in print.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
 _DASHES = ("none", "7 3", "7 3 2 3", "2 3")
 _CURVES_WIDTH, _CURVES_HEIGHT = 400.0, 260.0
@@ -141,7 +141,7 @@ _MOST_TICKS = 8
 class Scale:
     """From values to pixels. `low` and `high` are the values at the ends; `margin` pixels are left on either side.
 
-    Numbers stand from `least` on, the smallest value that can occur: a deviation may reach further.
+    Numbers start at `least`, the smallest value that can occur: a deviation may reach further.
     """
 
     low: float
@@ -203,7 +203,7 @@ def box_plot(sample: Floats, scale: Scale) -> list[SvgElement]:
 
 
 def _dots(sample: Floats, scale: Scale) -> Iterable[SvgElement]:
-    """A little dot for every value, below the box; equal values stand in a column, closer where they are many."""
+    """A little dot for every value, below the box; equal values form a column, closer where they are many."""
     values, counts = np.unique(sample, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
         step = min(3.0, 11.0 / count)
@@ -226,7 +226,7 @@ def p_squares(pvalues: Sequence[float], names: Sequence[str]) -> list[SvgElement
 
 
 def bar_height(earlier: int) -> int:
-    """How high the squares of so many earlier candidates are."""
+    """The height of the squares of `earlier` candidates."""
     return -(-earlier // _SQUARES_ACROSS) * (SQUARE + _GAP)
 
 
@@ -236,7 +236,7 @@ def scale_axis(scale: Scale) -> list[SvgElement]:
 
 
 def experience_plot(years: Sequence[float], label: str = "years of experience") -> str:
-    """Paper 002, Figure 7: the experience of the experts in years, as a drawing of its own."""
+    """Paper 002, Figure 7: the experience of the experts in years, as a separate drawing."""
     values = np.array(years, dtype=np.float64)
     scale = scale_of([values], least=0, width=480)
     height = PLOT_HEIGHT + 32

@@ -1,4 +1,4 @@
-"""Drawings as SVG, to stand inside a page or alone: the one way in which plots are drawn.
+"""Drawings as SVG, inside a page or alone: the one way in which plots are drawn.
 
 A drawing is a tree of elements, written and escaped by one template. Elements get their colours and fonts from classes
 (`plots.css`), which take the colours of the page around them and have colours of their own where there is none: a
@@ -21,7 +21,7 @@ _VIEW_BOX = re.compile(r'viewBox="([^"]+)"')
 
 @dataclass(frozen=True, slots=True)
 class SvgElement:
-    """One element: its attributes, what is written in it, and what appears when somebody points at it."""
+    """One element: its attributes, what is written in it, and the tooltip."""
 
     tag: str
     attributes: dict[str, Any]
@@ -56,7 +56,7 @@ def circle(kind: str, x: float, y: float, radius: float) -> SvgElement:
 
 
 def text(kind: str, x: float, y: float, words: str, anchor: str = "start", **attributes: Any) -> SvgElement:
-    """A line of text; `x` is its start, middle or end, as `anchor` says."""
+    """A line of text; `x` is its start, middle or end, by `anchor`."""
     return SvgElement(
         "text", {"class": kind, "text-anchor": anchor, **_rounded(x=x, y=y), **_written(attributes)}, words
     )
@@ -83,7 +83,7 @@ def svg(
 ) -> str:
     """A whole drawing, of the class `kind`.
 
-    `name` says what it shows to those who cannot see it; a plot alone needs `plot_style`.
+    `name` is the description for screen readers; a plot alone needs `plot_style`.
     """
     return render(
         "report/drawing.svg", elements=elements, width=width, height=height, name=name, style=style, kind=kind

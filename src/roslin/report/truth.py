@@ -163,14 +163,14 @@ def common_scale(each: QueryStudy, width: float = 380.0) -> Scale:
 
 
 def confidence_text(line: Boundary | None) -> str:
-    """What stands beside a line; nothing where nothing was shuffled."""
+    """The words beside a boundary; nothing where nothing was shuffled."""
     if line is None:
         return ""
     return f"line: {100 * line.confidence:.0f} %{', may be spurious' if line.is_doubtful else ''}"
 
 
 def few_votes_text(each: QueryStudy, k: int) -> str:
-    """What stands beside a candidate that is high in the list by few votes; nothing for others."""
+    """The words beside a candidate that is high in the list by few votes; nothing for others."""
     arranged = each.grouped.arranged
     if k not in arranged.thin:
         return ""
@@ -282,7 +282,7 @@ def _latex_list(query: str, each: QueryStudy, melodies: Melodies) -> str:
 
 
 def latex_box_plot(sample: Floats, scale: Scale) -> str:
-    """The plot of one sample: as `rank_plots.box_plot`."""
+    """The plot of one sample: as `plots.box_plot`."""
     if not len(sample):
         return ""
     low, first, middle, third, high = (scale.at(v) for v in np.quantile(sample, [0.1, 0.25, 0.5, 0.75, 0.9]))
@@ -304,7 +304,7 @@ def latex_box_plot(sample: Floats, scale: Scale) -> str:
 
 
 def _latex_dots(sample: Floats, scale: Scale) -> list[str]:
-    """A little dot for every value, below the box; equal values stand in a column."""
+    """A little dot for every value, below the box; equal values form a column."""
     found = []
     values, counts = np.unique(sample, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):

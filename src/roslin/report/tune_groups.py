@@ -1,7 +1,7 @@
-"""A group of concordances as people read it: what it tells, how sure that is, and its melodies line by line.
+"""A group of concordances in words: composers, titles, certainty, and its melodies line by line.
 
 Melodies that are the same note for note, in whatever key, are one line with several sources. The first line is the
-melody that most others are near to; all others are compared with it.
+melody that is closest to most others; all others are compared with it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class HoldingPair:
 
 @dataclass(frozen=True, slots=True)
 class GroupSummary:
-    """What a group tells. `name` is the id of its first melody: it stays when other groups come and go."""
+    """The words for a group. `name` is the id of its first melody: it stays when other groups come and go."""
 
     number: int
     group: TuneGroup
@@ -253,7 +253,7 @@ class DrawnLine:
 
 
 def group_lines(concordances: Concordances, group: TuneGroup) -> list[GroupLine]:
-    """The melodies of a group, the one that most others are near to first, then the nearest to that."""
+    """The melodies of a group: first the one closest to most others, then the closest to that."""
     members = group.members.tolist()
     melodies = dict(zip(members, concordances.store.melodies(group.members), strict=True))
     same: dict[bytes, list[int]] = {}

@@ -51,7 +51,7 @@ def fuse_runs(
 ) -> Run:
     """One run of scores from several, query by query; documents that end up equal keep the order of the first run.
 
-    A query that a run lacks is put together from the others, and the remarks say so.
+    A query that a run lacks is put together from the others, and a remark notes it.
 
     >>> one, other = Run({"q": {"a": 3, "b": 2, "c": 1}}), Run({"q": {"c": 9, "a": 5}})
     >>> fuse_runs([one, other], scale="minmax").values("q")
@@ -83,7 +83,7 @@ def _fused(query: str, counting: Sequence[tuple[Run, float]], method: str, scale
 
 
 def _distances(run: Run, query: str) -> dict[str, float]:
-    """What a run says of a query as numbers of which the least is the best; of copies the first counts."""
+    """The numbers of a run for a query, the least is the best; of copies the first counts."""
     ids, values = run.ranking(query), run.values(query)
     if values is None:
         values = tuple(map(float, range(1, len(ids) + 1)))
@@ -105,7 +105,7 @@ def contributions(
 ) -> Floats:
     """(lists, documents) What each list gives each document; the sum over lists is the result.
 
-    `depth`: for "mnz" only the first so many of a list count as found by it.
+    `depth`: for "mnz" only the first `depth` of a list count as found by it.
     """
     weight = np.asarray(weights, dtype=np.float64)[:, None]
     is_there = ~np.isnan(distances)

@@ -1,6 +1,6 @@
 """What the number of chance matches means, in words.
 
-E is how many of the melodies that were searched would be as near to the query if none had anything to do with it
+E is the number of melodies expected to be as close to the query if all of them were unrelated
 (`roslin.search.chance`). The limits were chosen on results judged by eye and counted on others
 (dev/measurements/labels-by-eye.md).
 """
@@ -17,7 +17,7 @@ BY_CHANCE = 1.0  # from here on a list holds more chance than sense
 MEANINGS = ((0.0005, N_("same tune")), (CLOSE, N_("probably")), (PERHAPS, N_("perhaps")), (BY_CHANCE, N_("unlikely")))
 _NO_MORE = N_("no more alike than chance")
 SAME_NOTES = N_("same notes")  # a fact, whatever chance gives
-FEW_NOTES = 10  # a query of fewer seldom tells one tune from another
+FEW_NOTES = 10  # a query with fewer notes seldom identifies a tune
 CHANCE_LINE = N_("Below this line, as many are expected by chance.")
 _HEADLINES = (
     N_("Found"),
@@ -47,7 +47,7 @@ def expected_words(expected: float) -> str:
 
 
 def by_chance(expected: float) -> str:
-    """What a number of chance matches says, in plain words.
+    """The number of chance matches in plain words.
 
     >>> by_chance(0.003), by_chance(1e-9)
     ('0.003 such matches expected by chance', 'fewer than 0.0001 such matches expected by chance')

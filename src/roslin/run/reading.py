@@ -157,7 +157,7 @@ def _checked_ranks(ranks: list[Any], size: int, query: str) -> tuple[int, ...] |
 
 
 def _check_order(query: str, values: Sequence[float] | None, kind: Kind) -> None:
-    """Lists of this form are in order; where one is not, somebody has changed it."""
+    """Lists of this form are in order; one that is not has been changed."""
     if values and list(values) != sorted(values, reverse=kind == "score"):
         raise ArgumentError(f"query {shortened(query)!r}: the list is not in the order of its {kind}s")
 
@@ -250,7 +250,7 @@ def _first_copy(ids: Iterable[str]) -> str:
 def contradiction(
     rows: Iterable[tuple[str, str, float, float]], name: str, queries: int, *, rising: bool = False
 ) -> Iterator[str]:
-    """Whether ranks contradict scores: a document with a better score stands below one with a worse.
+    """Whether ranks contradict scores: a document with a better score has a worse rank.
 
     Rows are (query, document, score, rank) in the order of their ranks, of those of the `queries` whose order changes
     when they are sorted by score; `rising` where the smallest is the best.

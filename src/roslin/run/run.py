@@ -89,7 +89,7 @@ class Ranking:
 
     `seconds` is the time that the search took. `refusal` says why a system could not take the query; its list is empty
     then. `is_cut_in_a_tie`: the first document that was left out is as good as the last of the list. `expected` are the
-    numbers of chance matches, `remarks` what whoever asked must be told. `unfinished` says how much was compared when
+    numbers of chance matches, `remarks` are sentences for the user. `unfinished` says how much was compared when
     the time was over; it is empty for a list that is complete. `ranks` are given where the list was chosen from a
     longer one, in which its documents have these ranks. `distances` are given where the values are something else,
     `same` and `coincides` as for `Hit`. `agreeing` is the number of all melodies searched that have every note of the
@@ -259,7 +259,7 @@ class Run:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What whoever asked must be told: that the rhythm was ignored, that a file has documents twice."""
+        """Sentences for the user: the rhythm was ignored, a file has documents twice."""
         of_lists = (
             each
             for ranking in self.rankings.values()
@@ -269,7 +269,7 @@ class Run:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was compared that was to be compared; if not, `remarks` say how much was."""
+        """Whether everything was compared; if not, `remarks` have the part that was."""
         return not any(ranking.unfinished for ranking in self.rankings.values())
 
     @property
@@ -326,7 +326,7 @@ class Run:
     def __getitem__(self, which: slice | str) -> Self: ...
 
     def __getitem__(self, which: int | slice | str) -> Hit | Self:
-        """The hit at a place, the first so many of every list, or the list of one query."""
+        """The hit at a place, the first hits of every list, or the list of one query."""
         if isinstance(which, str):
             if which not in self.rankings:
                 raise UnknownNameError("query of the run", which, [*self.queries[:_ROWS_SHOWN]])
@@ -353,12 +353,12 @@ class Run:
         return type(self)(self.rankings, name=name, kind=self.kind, titles=self._titles, remarks=self._remarks)
 
     def with_remarks(self, remarks: Iterable[str]) -> Self:
-        """The same lists, with more to say about them."""
+        """The same lists, with more remarks."""
         said = (*self._remarks, *remarks)
         return type(self)(self.rankings, name=self.name, kind=self.kind, titles=self._titles, remarks=said)
 
     def times(self, readings: int) -> Self:
-        """The best of the lists of so many readings of a query: all together have as many times the chance matches.
+        """The best of the lists of several readings of a query: all together have as many times the chance matches.
 
         >>> Run([Ranking("q", ("a",), (2.0,), expected=(0.01,))], kind="score").times(10)[0].expected
         0.1
@@ -447,7 +447,7 @@ class Run:
         return writing.json_text(self)
 
     def write(self, path: str | Path) -> None:
-        """Write a file in the form that its name tells: .run, .trec or .txt, .csv, .json, .parquet; packed: .run.gz."""
+        """Write a file in the form of its ending: .run, .trec or .txt, .csv, .json, .parquet; packed: .run.gz."""
         writing.write(self, Path(path))
 
 

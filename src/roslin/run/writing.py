@@ -102,9 +102,9 @@ _WRITERS: dict[str, Callable[[Run], str]] = {
 
 
 def write(run: Run, path: Path) -> None:
-    """Write a file in the form that its name tells, compressed where it ends with `.gz` or `.zst`.
+    """Write a file in the form of its ending, compressed where it ends with `.gz` or `.zst`.
 
-    A name that tells no form but compression, such as `mine.gz`, is a TREC run, as it is when it is read.
+    A name without a form before the compression, such as `mine.gz`, is a TREC run.
     """
     form = form_of(path)
     is_packed = form != path.suffix.lower()

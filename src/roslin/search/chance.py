@@ -38,8 +38,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.files import chance_path
-from roslin.collection.sealed import read_sealed, write_sealed
+from roslin.collection.files import chance_path, read_sealed, write_sealed
 from roslin.collection.store import Store
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.scores import fitted
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
 
 
 SAMPLED = 500  # melodies compared with every query
-_FAR = 0.16  # quantile: one standard deviation below the median, were they normal
+_SPREAD_QUANTILE = 0.16  # quantile: one standard deviation below the median, were they normal
 _DECOYS = 48  # of each length
 _DECOY_LENGTHS = (5, 8, 12, 20, 40)
 _DECOY_MELODIES = 3000
@@ -260,7 +259,7 @@ class _Beginning:
 
 def middles_and_spreads(samples: Distances) -> tuple[Distances, Distances]:
     """Middle and spread of each row of samples."""
-    middles, far = np.quantile(samples, (0.5, _FAR), axis=1)
+    middles, far = np.quantile(samples, (0.5, _SPREAD_QUANTILE), axis=1)
     return middles, middles - far
 
 

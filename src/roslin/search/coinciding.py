@@ -2,7 +2,7 @@
 
 The alignment of `roslin` pays for every note that only one of two melodies has. `p2` does not: it moves the query in
 time and pitch to where most notes coincide, so a turn on every long note leaves the notes of the tune in place. The
-search uses it if the alignment finds nothing certain (`is_certain`), for queries of at least `LEAST_NOTES` notes.
+search uses it if the alignment finds nothing certain (`is_certain`), for queries of at least `LEAST_COINCIDING` notes.
 
 The null model is the sample of melodies that the alignment is compared with as well (`roslin.search.chance`). With the
 median m of their distances and the distance s from there to the nearest tenth of them,
@@ -26,7 +26,7 @@ from roslin.search.chance import TAIL_SHARE
 from roslin.types import Distances, Floats
 
 COINCIDING = P2()
-LEAST_NOTES = 13  # fewer coincide too often by chance
+LEAST_COINCIDING = 13  # fewer coincide too often by chance
 _LEAST_SAMPLED = 100  # melodies; of fewer, the nearest tenth may be relatives of the query
 _NEAREST = 0.1
 _BEGIN, _SCALE = 1.77, 0.43
@@ -42,7 +42,7 @@ def can_ask(query: Melody, chosen: Matcher) -> bool:
         type(chosen) is Roslin
         and (chosen.place, chosen.key) == ("anywhere", "any")
         and chosen.compare in ("auto", "both")
-        and int(np.count_nonzero(~query.notes["is_grace"])) >= LEAST_NOTES
+        and int(np.count_nonzero(~query.notes["is_grace"])) >= LEAST_COINCIDING
     )
 
 

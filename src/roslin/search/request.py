@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from roslin.search.chance import WholeCollection
 
 # A query is too long if comparing it with a melody of its own length takes more than this many times a second or two.
-_LONGEST = 10
+_TIMES_AT_ONCE = 10
 # A matcher that must see all candidates at once cannot be stopped, so beginnings of more melodies are not compared.
 MOST_BEGINNINGS = 50_000
 # Melodies at infinity cannot be compared with the query and are in no list.
@@ -96,7 +96,7 @@ def longest_query(chosen: Matcher) -> int:
     (447, 4472, 447)
     """
     members: tuple[Matcher, ...] = getattr(chosen, "members", ())
-    return min(map(longest_query, members)) if members else isqrt(_LONGEST * chosen.pairs_at_once)
+    return min(map(longest_query, members)) if members else isqrt(_TIMES_AT_ONCE * chosen.pairs_at_once)
 
 
 def search(request: Request, collection: Store, work: Work | None = None) -> Run:

@@ -133,7 +133,7 @@ TEMPO_STARTS = 3
 # Differential evolution as an optimiser of the paper's time would have run it: 30 individuals, 60 generations.
 INDIVIDUALS = 30
 GENERATIONS = 60
-SEED = 2004
+EVOLUTION_SEED = 2004
 
 
 def unaligned(pair: Pair) -> Found:
@@ -205,10 +205,10 @@ def evolved(pair: Pair) -> Found:
     best = np.empty(0)
     if any(free):
         # scipy would make the population a multiple of the number of dimensions; ours has a size of its own.
-        first = np.random.default_rng(SEED).uniform(ranges[:, 0], ranges[:, 1], (INDIVIDUALS, len(ranges)))
+        first = np.random.default_rng(EVOLUTION_SEED).uniform(ranges[:, 0], ranges[:, 1], (INDIVIDUALS, len(ranges)))
         best = differential_evolution(
             measure, ranges, init=first, maxiter=GENERATIONS, tol=0.0, polish=False, vectorized=True,
-            updating="deferred", seed=SEED,
+            updating="deferred", seed=EVOLUTION_SEED,
         ).x  # fmt: skip
     speeds, shifts_x, shifts_y = alignments(best.reshape(-1, 1))
     distance = _distances_at(pair, speeds, shifts_x, shifts_y)[0]

@@ -18,6 +18,7 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.native import kernels
@@ -86,11 +87,7 @@ class Flow:
 
 
 def emd(
-    points_a: npt.ArrayLike,
-    weights_a: npt.ArrayLike,
-    points_b: npt.ArrayLike,
-    weights_b: npt.ArrayLike,
-    ground: str = "euclidean",
+    points_a: ArrayLike, weights_a: ArrayLike, points_b: ArrayLike, weights_b: ArrayLike, ground: str = "euclidean"
 ) -> float:
     """The Earth Mover's Distance from A to B.
 
@@ -101,22 +98,14 @@ def emd(
 
 
 def ptd(
-    points_a: npt.ArrayLike,
-    weights_a: npt.ArrayLike,
-    points_b: npt.ArrayLike,
-    weights_b: npt.ArrayLike,
-    ground: str = "euclidean",
+    points_a: ArrayLike, weights_a: ArrayLike, points_b: ArrayLike, weights_b: ArrayLike, ground: str = "euclidean"
 ) -> float:
     """The proportional transportation distance from A to B."""
     return ptd_flow(points_a, weights_a, points_b, weights_b, ground).distance
 
 
 def emd_flow(
-    points_a: npt.ArrayLike,
-    weights_a: npt.ArrayLike,
-    points_b: npt.ArrayLike,
-    weights_b: npt.ArrayLike,
-    ground: str = "euclidean",
+    points_a: ArrayLike, weights_a: ArrayLike, points_b: ArrayLike, weights_b: ArrayLike, ground: str = "euclidean"
 ) -> Flow:
     """The Earth Mover's Distance with its flow."""
     a, b = _point_set(points_a, weights_a, "A"), _point_set(points_b, weights_b, "B")
@@ -124,11 +113,7 @@ def emd_flow(
 
 
 def ptd_flow(
-    points_a: npt.ArrayLike,
-    weights_a: npt.ArrayLike,
-    points_b: npt.ArrayLike,
-    weights_b: npt.ArrayLike,
-    ground: str = "euclidean",
+    points_a: ArrayLike, weights_a: ArrayLike, points_b: ArrayLike, weights_b: ArrayLike, ground: str = "euclidean"
 ) -> Flow:
     """The proportional transportation distance with its flow; the flow sums to 1."""
     (at_a, a), (at_b, b) = _point_set(points_a, weights_a, "A"), _point_set(points_b, weights_b, "B")
@@ -137,10 +122,10 @@ def ptd_flow(
 
 
 def emd_many(
-    points_a: Sequence[npt.ArrayLike],
-    weights_a: Sequence[npt.ArrayLike],
-    points_b: Sequence[npt.ArrayLike],
-    weights_b: Sequence[npt.ArrayLike],
+    points_a: Sequence[ArrayLike],
+    weights_a: Sequence[ArrayLike],
+    points_b: Sequence[ArrayLike],
+    weights_b: Sequence[ArrayLike],
     ground: str = "euclidean",
 ) -> npt.NDArray[np.float64]:
     """The Earth Mover's Distance of pair after pair of point sets, in one call."""
@@ -148,10 +133,10 @@ def emd_many(
 
 
 def ptd_many(
-    points_a: Sequence[npt.ArrayLike],
-    weights_a: Sequence[npt.ArrayLike],
-    points_b: Sequence[npt.ArrayLike],
-    weights_b: Sequence[npt.ArrayLike],
+    points_a: Sequence[ArrayLike],
+    weights_a: Sequence[ArrayLike],
+    points_b: Sequence[ArrayLike],
+    weights_b: Sequence[ArrayLike],
     ground: str = "euclidean",
 ) -> npt.NDArray[np.float64]:
     """The proportional transportation distance of pair after pair of point sets, in one call."""
@@ -162,10 +147,10 @@ _Set = tuple[Floats, Floats]
 
 
 def _many(
-    points_a: Sequence[npt.ArrayLike],
-    weights_a: Sequence[npt.ArrayLike],
-    points_b: Sequence[npt.ArrayLike],
-    weights_b: Sequence[npt.ArrayLike],
+    points_a: Sequence[ArrayLike],
+    weights_a: Sequence[ArrayLike],
+    points_b: Sequence[ArrayLike],
+    weights_b: Sequence[ArrayLike],
     ground: str,
     proportional: bool,
 ) -> npt.NDArray[np.float64]:
@@ -190,7 +175,7 @@ def _joined(sets: list[_Set]) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
     return np.concatenate([points for points, _ in sets]), np.concatenate([weights for _, weights in sets]), offsets
 
 
-def _point_set(points: npt.ArrayLike, weights: npt.ArrayLike, name: str) -> _Set:
+def _point_set(points: ArrayLike, weights: ArrayLike, name: str) -> _Set:
     try:
         at, heavy = np.array(points, dtype=np.float64), np.array(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -203,9 +203,9 @@ def _triples(documents: list[str], differs: Flags, below: Flags | None) -> tuple
 
 
 _ODDS = 8.0
-_ROUNDING = 1e-9
+_ROUNDING_OF_STRENGTHS = 1e-9
 # Tests of pairs done at once: about 20 MB.
-_AT_ONCE = 600_000
+_PAIRS_AT_ONCE = 600_000
 
 
 @dataclass(frozen=True)
@@ -257,8 +257,8 @@ def boundaries(grouped: Grouped, method: Method, shuffles: int = 1000, seed: int
         ranks = grouped.arranged.ranks[:, start:end]
         begins = np.isin(np.arange(end - start), (0, line - start))
         places = _places(ranks)
-        as_strong = _strongest(places(ranks[None]), begins[None])[0] - _ROUNDING
-        size = max(1, _AT_ONCE // (end - start) ** 2)
+        as_strong = _strongest(places(ranks[None]), begins[None])[0] - _ROUNDING_OF_STRENGTHS
+        size = max(1, _PAIRS_AT_ONCE // (end - start) ** 2)
         hits = 0
         for first in range(0, shuffles, size):
             lists = _arranged(_shuffled(ranks, min(size, shuffles - first), chance))

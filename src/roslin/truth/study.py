@@ -373,7 +373,7 @@ def study_votes(
 
 
 # Shuffles done at once, so that p-values of all pairs of 1,000 shuffles of 50 candidates take some 20 MB, not 800.
-_AT_ONCE = 250
+_SHUFFLES_AT_ONCE = 250
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,8 +405,8 @@ def null_groups(
     """Group the rankings of one query, unless they are `grouped`, and `shuffles` shuffled copies of them."""
     chance = _chance(shuffles, seed)
     counts = []
-    for first in range(0, shuffles, _AT_ONCE):
-        shape = (min(_AT_ONCE, shuffles - first), *rankings.ranks.shape)
+    for first in range(0, shuffles, _SHUFFLES_AT_ONCE):
+        shape = (min(_SHUFFLES_AT_ONCE, shuffles - first), *rankings.ranks.shape)
         counts.append(count_groups(chance.permuted(np.broadcast_to(rankings.ranks, shape), axis=-1), method))
     return NullGroups(len((grouped or groups_of(rankings, method)).starts), np.concatenate(counts))
 

@@ -54,7 +54,7 @@ class Written:
 
 
 def read(text: str, kind: str) -> Written:
-    """A text as it was written; `kind` says in errors what it should have been.
+    """A text as it was written; `kind` names it in errors.
 
     >>> read("nDCG(base=3)@10", "measure")
     Written(name='nDCG', made_of=(), parameters={'base': 3}, cutoff=10)

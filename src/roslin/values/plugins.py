@@ -1,4 +1,4 @@
-"""Plug-ins: matchers, measures and formats that somebody else wrote.
+"""Plug-ins: matchers, metrics and formats from other authors.
 
 A package announces them by entry point, in the groups `roslin.matchers`, `roslin.measures` and `roslin.formats`:
 
@@ -82,8 +82,7 @@ def installed(group: str) -> Iterator[Installed]:
 def load_plugin(path: str | os.PathLike[str]) -> None:
     """Run a Python file that registers matchers, measures or formats.
 
-    What lies beside the file can be imported from it. A file that was loaded before, and has not changed since, is
-    left as it is.
+    The file can import modules beside it. A file that was loaded before and has not changed is not run again.
     """
     file = Path(path).resolve()
     try:
@@ -127,7 +126,7 @@ def load_environment() -> None:
 
 @contextmanager
 def loading(origin: str) -> Iterator[None]:
-    """What is registered meanwhile comes from there."""
+    """Record this origin for everything that is registered meanwhile."""
     token = _LOADING.set(origin)
     try:
         yield
@@ -136,7 +135,7 @@ def loading(origin: str) -> Iterator[None]:
 
 
 def origin_of(module: str) -> str:
-    """Where something that is registered now comes from: Roslin, a package, a file, or whoever is at the keyboard."""
+    """Where something that is registered now comes from: Roslin, a package, a file, or the session."""
     package = module.partition(".")[0]
     if package == _OWN:
         return _OWN
@@ -144,7 +143,7 @@ def origin_of(module: str) -> str:
 
 
 def place_of(module: str) -> str:
-    """What people know a module by: the name of its file if it is a plug-in's, otherwise its own."""
+    """The name of a module for people: the file name of a plug-in, or else its own."""
     if module.startswith(_PREFIX) and module in sys.modules:
         return Path(str(sys.modules[module].__file__)).name
     return module
@@ -156,7 +155,7 @@ def is_own(code: Any) -> bool:
 
 
 def failure(error: BaseException, file: Path | None = None) -> str:
-    """An error of somebody's code in one line, with the place in that code (or in `file`) that is nearest to it."""
+    """An error of a plug-in in one line, with the innermost place in its code (or in `file`)."""
     what = str(error) if isinstance(error, RoslinError) else f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError) and error.filename:
         place = f"{Path(error.filename).name}:{error.lineno}"
@@ -172,7 +171,7 @@ def failure(error: BaseException, file: Path | None = None) -> str:
 
 
 def warn(message: str) -> None:
-    """Say that something is left out."""
+    """Warn that a plug-in is left out."""
     warnings.warn(message, PluginWarning, stacklevel=3)
 
 
@@ -189,7 +188,7 @@ def is_function(thing: Any, base: type) -> bool:
 
 
 def class_of_function(base: type[Value], given: Given, expected: str) -> type[Value]:
-    """The class made from `base` whose `function` is this one; `expected` says in the error what it must be."""
+    """The class made from `base` whose `function` is this one; `expected` describes it in errors."""
     function, name, summary, reference = given
     own = getattr(function, "__name__", type(function).__name__)
     _check_arguments(function, own, expected)
@@ -218,7 +217,7 @@ def class_of_function(base: type[Value], given: Given, expected: str) -> type[Va
 def _check_arguments(function: Callable[..., Any], name: str, expected: str) -> None:
     try:
         signature = inspect.signature(function)
-    except ValueError:  # compiled code may not say what it takes
+    except ValueError:  # compiled code may have no signature
         return
     try:
         signature.bind(None, None)
@@ -227,7 +226,7 @@ def _check_arguments(function: Callable[..., Any], name: str, expected: str) -> 
 
 
 def one_number_each(found: Any, count: int, expected: str, *, undefined: bool = False) -> npt.NDArray[np.float64]:
-    """The numbers as an array, if there are `count` and each is one; `expected` says in the error what they should be.
+    """The numbers as an array, if there are `count` and each is one; `expected` describes them in errors.
 
     Infinity is a number here, minus infinity is none; `undefined`: NaN is allowed.
     """

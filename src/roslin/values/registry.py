@@ -35,11 +35,11 @@ _LOCK = threading.RLock()  # one for all: loading a plug-in may fill several reg
 
 
 class Registry(Mapping[str, Thing]):
-    """Names and what they stand for.
+    """Names and the things they name.
 
     `kind` is what one of them is called, `entry_points` the group in which packages announce theirs. `code_of` gives
-    the function or class that belongs to whoever wrote the thing, where that is not the thing itself; `adapt` makes a
-    thing of what somebody registers, and its name in an entry point.
+    the function or class by the author of a thing, where that is not the thing itself; `adapt` makes a thing from a
+    registered object and its name in an entry point.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Registry(Mapping[str, Thing]):
         adapt: Callable[[Any, str], Any] = lambda thing, _: thing,
     ):
         self.kind, self.base, self.entry_points = kind, base, entry_points
-        self.compound: dict[str, Thing] = {}  # what must be told what it is made of: it cannot be used by name alone
+        self.compound: dict[str, Thing] = {}  # things with members: they cannot be used by name alone
         self._fold: Callable[[str], str] = str.lower if ignore_case else str
         self._code_of, self._adapt = code_of, adapt
         self._things: dict[str, Thing] = {}
@@ -98,7 +98,7 @@ class Registry(Mapping[str, Thing]):
         return len(self._things)
 
     def check_free(self, thing: Any) -> None:
-        """Refuse a thing whose name belongs to somebody else."""
+        """Refuse a thing whose name has another owner."""
         self._check(thing)
         code = self._code_of(thing)
         for name in (thing.name, *getattr(thing, "also", ())):
@@ -154,7 +154,7 @@ class Registry(Mapping[str, Thing]):
 
 
 class NamedRegistry(Registry[type[Value]], Generic[Value]):
-    """A registry of classes whose values are written as `grammar` says; `example` is a name that errors show."""
+    """A registry of classes whose values are written in the form of `grammar`; `example` is a name that errors show."""
 
     def __init__(self, kind: str, base: type, entry_points: str = "", *, example: str = "", **options: Any):
         super().__init__(kind, base, entry_points, **options)

@@ -14,8 +14,8 @@ import json
 from dataclasses import dataclass
 
 from roslin.api import Collection
-from roslin.collection.asked import chosen_values
 from roslin.collection.facets import Facet, facets_of
+from roslin.collection.filters import chosen_values
 from roslin.concordances.pairs import same_among
 from roslin.errors import ArgumentError
 from roslin.types import Numbers

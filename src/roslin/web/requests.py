@@ -14,8 +14,7 @@ from pydantic import BaseModel, Field
 
 from roslin.api import Collection
 from roslin.collection import filters as known
-from roslin.collection.asked import asked_filters
-from roslin.collection.filters import Filter
+from roslin.collection.filters import Filter, asked_filters
 from roslin.collection.folding import FOLDED_FIELDS, folded_field
 from roslin.errors import ArgumentError, MelodyError, NotationError
 from roslin.matchers import DEFAULT_MATCHER, Matcher, matcher, matchers

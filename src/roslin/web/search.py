@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from roslin.collection.chain import costs_of
+from roslin.collection.filters.chain import costs_of
 from roslin.collection.store import Store
 from roslin.deadline import Deadline
 from roslin.display.words import _

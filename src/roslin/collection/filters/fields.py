@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from roslin.collection.chain import Filter, call_text
-from roslin.collection.dates import century_number, years_of
-from roslin.collection.folding import FOLDED_FIELDS, folded_field
+from roslin.collection.filters.chain import Filter, call_text
+from roslin.collection.folding import FOLDED_FIELDS, century_number, folded_field, years_of
 from roslin.display.words import N_, _
 from roslin.errors import FilterError, UnknownNameError
 from roslin.represent.keys import key_name

@@ -60,7 +60,7 @@ from roslin.represent.packed import Packed
 from roslin.types import Distances, Floats, Numbers
 from roslin.values.parameters import choice, real, wholes
 
-_LONGEST = 6
+_LONGEST_GRAM = 6
 _SMALLEST = np.finfo(np.float64).tiny  # to divide by in place of 0
 
 
@@ -140,7 +140,7 @@ class Orio(Matcher):
     is_independent = False
     is_indexed = True
 
-    n: tuple[int, ...] = wholes((4,), most=_LONGEST)
+    n: tuple[int, ...] = wholes((4,), most=_LONGEST_GRAM)
     pitch: float = real(1.0, least=0)
     rhythm: float = real(1.0, least=0)
     both: float = real(1.0, least=0)

@@ -51,8 +51,8 @@ from roslin.types import Distances
 from roslin.values.parameters import choice, whole
 
 _SYMBOLS = 25
-_LONGEST = 8
-_LARGEST = 127  # semitones
+_LONGEST_RUN = 8
+_LARGEST_INTERVAL = 127  # semitones
 
 
 @register
@@ -74,7 +74,7 @@ class US(Matcher):
     }
     is_indexed = True
 
-    n: int = whole(5, most=_LONGEST)
+    n: int = whole(5, most=_LONGEST_RUN)
     divide: str = choice("query", "both", "query")
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
@@ -100,7 +100,7 @@ class US(Matcher):
 
     def _grams(self, query: Melody) -> npt.NDArray[np.int64]:
         """The different runs of the query, as the index writes them."""
-        symbols = _SYMBOL_OF_INTERVAL[np.diff(melodic_line(query)["pitch_midi"].astype(np.int64)) + _LARGEST]
+        symbols = _SYMBOL_OF_INTERVAL[np.diff(melodic_line(query)["pitch_midi"].astype(np.int64)) + _LARGEST_INTERVAL]
         if len(symbols) < self.n:
             return np.empty(0, np.int64)
         grams: npt.NDArray[np.int64] = np.unique(
@@ -110,7 +110,7 @@ class US(Matcher):
 
     def _index(self, packed: Packed) -> GramIndex:
         lines = melodic_lines(packed)
-        return gram_index(lines, _SYMBOL_OF_INTERVAL[lines.intervals() + _LARGEST], _SYMBOLS, self.n)
+        return gram_index(lines, _SYMBOL_OF_INTERVAL[lines.intervals() + _LARGEST_INTERVAL], _SYMBOLS, self.n)
 
 
 def interval_codes(intervals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -123,4 +123,4 @@ def interval_codes(intervals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return codes
 
 
-_SYMBOL_OF_INTERVAL = interval_codes(np.arange(-_LARGEST, _LARGEST + 1)) + _SYMBOLS // 2
+_SYMBOL_OF_INTERVAL = interval_codes(np.arange(-_LARGEST_INTERVAL, _LARGEST_INTERVAL + 1)) + _SYMBOLS // 2

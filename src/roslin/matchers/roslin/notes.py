@@ -22,10 +22,10 @@ from roslin.native import kernels
 from roslin.represent.line import melodic_lines
 from roslin.represent.packed import Candidates
 
-_LONGEST = 24  # steps: 64 quarters, or a 64th of one
+_LARGEST_VALUE = 24  # steps: 64 quarters, or a 64th of one
 _UNLIKE = 3  # steps from the median that make a note short or long
 _SMALL, _MEDIUM = 2, 4  # semitones
-_LARGEST = 126  # as an interval
+_LARGEST_INTERVAL = 126  # as an interval
 
 
 def encoded(candidates: Candidates) -> Encoded:
@@ -38,12 +38,12 @@ def encoded(candidates: Candidates) -> Encoded:
     is_first[offsets[:-1][sizes > 0]] = True
     is_last = np.append(is_first[1:], True)[: len(onsets)]
     times = np.where(is_last, durations, np.append(onsets[1:], 0)[: len(onsets)] - onsets)
-    values = np.clip(np.rint(4 * np.log2(times / TICKS_PER_QUARTER)), -_LONGEST, _LONGEST).astype(np.int64)
+    values = np.clip(np.rint(4 * np.log2(times / TICKS_PER_QUARTER)), -_LARGEST_VALUE, _LARGEST_VALUE).astype(np.int64)
     tempos = np.zeros(len(sizes), dtype=np.int64)
     has_notes = sizes > 0
     middle = offsets[:-1] + (sizes - 1) // 2
     tempos[has_notes] = values[np.lexsort((values, which))][middle[has_notes]]
-    intervals = np.append(0, np.diff(pitches))[: len(onsets)].clip(-_LARGEST, _LARGEST)
+    intervals = np.append(0, np.diff(pitches))[: len(onsets)].clip(-_LARGEST_INTERVAL, _LARGEST_INTERVAL)
     steps = values - tempos[which]
     gaps = np.where(steps <= -_UNLIKE, 0, np.where(steps >= _UNLIKE, 2, 1))
     kinds = _sizes(intervals, is_first)

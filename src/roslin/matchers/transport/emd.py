@@ -58,7 +58,7 @@ class Transport(Matcher, Setting):
 
 
 # Less weight than this is what rounding left over.
-_NOTHING = 1e-9
+_LEFT_OVER = 1e-9
 
 
 def laid(
@@ -118,12 +118,12 @@ def _moves(
     base = float(document_weight.sum() if is_light and missing is None else query_weight.sum())
     moves = []
     for i, row in enumerate(query_rows.tolist()):
-        for j in np.flatnonzero(flow[i] > _NOTHING).tolist():
+        for j in np.flatnonzero(flow[i] > _LEFT_OVER).tolist():
             weight, apart = float(flow[i, j]), float(ground[i, j])
             to = int(document_rows[j])
             moves.append(Step("moved", ((row,),), ((to,),), weight * apart / base, weight=weight, apart=apart))
         left = float(query_weight[i] - flow[i].sum())
-        if missing is not None and left > _NOTHING:
+        if missing is not None and left > _LEFT_OVER:
             cost = left * missing / base
             moves.append(Step("missing", ((row,),), (), cost, weight=left, apart=float(missing)))
     return moves

@@ -56,8 +56,7 @@ from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.keys import local_keys
 from roslin.represent.packed import Packed
-from roslin.represent.points import PointSets
-from roslin.represent.points import Segments, segment_count, segments
+from roslin.represent.points import PointSets, Segments, segment_count, segments
 from roslin.transport.align import ALIGNMENTS, Document, Notes, Query, Setting, in_quarters, notes_of, rules_of, unit_of
 from roslin.transport.emd import tonal_tables
 from roslin.types import Distances, Flags, Floats, Numbers

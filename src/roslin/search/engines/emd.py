@@ -22,8 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.arrays import ArrayFile, Arrays, Room, derived
-from roslin.collection.files import index_path
-from roslin.collection.sealed import Remembered
+from roslin.collection.files import Remembered, index_path
 from roslin.collection.store import Store
 from roslin.deadline import check_stopped
 from roslin.matchers import EMD, TWV

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roslin.collection.arrays import ArrayFile, Arrays, Room, derived
-from roslin.collection.files import table_path
-from roslin.collection.sealed import Remembered
+from roslin.collection.files import Remembered, table_path
 from roslin.collection.store import Store
 from roslin.errors import TimeLimitError
 from roslin.matchers import Roslin

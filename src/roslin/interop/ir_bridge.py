@@ -1,6 +1,6 @@
 """Roslin's measures for users of ir_measures: after this import they are known there by name.
 
-    import ir_measures, roslin.evaluate.ir_bridge
+    import ir_measures, roslin.interop.ir_bridge
     ir_measures.calc_aggregate([ir_measures.parse_measure("ADR@10")], qrels, run)
 
 A relevance of the qrels becomes a group, the largest first. Only names that ir_measures does not have are added; its
