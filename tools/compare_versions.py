@@ -303,7 +303,7 @@ def _page(starter: Any, rism: Any, names: list[str], queries: int) -> Iterator[t
     from roslin.web.settings import Settings
 
     for collection in (starter, rism):
-        settings = Settings(collection=str(collection.path), warm_up=False, requests_per_minute=0)
+        settings = Settings(collection=str(collection.path), requests_per_minute=0)
         with TestClient(create_app(settings), base_url="http://127.0.0.1") as client:
             for query in _queries(collection, 6):
                 places = {"pae": write(query), "id": query.id, "other": collection.ids()[7]}

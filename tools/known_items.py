@@ -251,7 +251,7 @@ def main() -> int:
     """Ask, count and write."""
     path, page_path, *asked = sys.argv[1:]
     target = Path(page_path)
-    library = Library(Settings(path, warm_up=False, log_requests=False, search_seconds=600))
+    library = Library(Settings(path, log_requests=False, search_seconds=600))
     items = list(known_items(library.collection))
     most = most_by_rhythm(library.collection, items)
     rows = _rows(target) if asked else {}

@@ -17,6 +17,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "roslin"
 ROOMS = [
     "errors",
     "types",
+    "tolerances",
     "values",
     "passwords",
     "display",

@@ -75,7 +75,7 @@ def main() -> int:
     """Perform, hear, ask, count and print."""
     path, *asked = sys.argv[1:]
     chromium = shutil.which("chromium") or sys.exit("needs Chromium")
-    library = Library(Settings(path, warm_up=False, log_requests=False, search_seconds=600))
+    library = Library(Settings(path, log_requests=False, search_seconds=600))
     items = list(known_items(library.collection, COUNT, NOTES))
     print(f"| the first {NOTES} notes | first | first {FIRST} | listed |\n|---|---|---|---|")
     with listening_page(chromium) as page:

@@ -111,7 +111,7 @@ def kernels_of(own_build: ModuleType) -> ModuleType:
 
 def _make_family(folder: Path) -> ModuleType:
     folder.mkdir()
-    for name in ("build.py", "common.c", "common.h"):
+    for name in ("build.py", "common.c", "common.h", "tolerances.h"):
         shutil.copy(build.SOURCES / name, folder)
     (folder / "sample.h").write_text(_HEADER, "utf-8")
     (folder / "sample.c").write_text(_SOURCE, "utf-8")

@@ -25,9 +25,10 @@ from roslin.represent.packed import pack
 from roslin.represent.points import PointSets, point_sets
 from roslin.search.engines.emd import Index, build_index
 from roslin.starter import tunes_path
+from roslin.tolerances import ON_GRID
 from roslin.transport import bounds
 from roslin.transport.align import ALIGNMENTS, Document, Query, Setting
-from roslin.transport.bounds import EPSILON, Block, Scan, can_be_bounded, scan_of
+from roslin.transport.bounds import Block, Scan, can_be_bounded, scan_of
 
 # Transpositions, and shifts, that are the bits of a word.
 TRANSPOSITIONS = AT_ONCE = 64
@@ -103,7 +104,7 @@ def case(query: Query, points: PointSets, d: int, block: Block, setting: Setting
     there_x, there_y = document.time * query.time_unit / tempo, document.pitch * query.pitch_unit
     moved_x, moved_y = query.x + x, query.y + y
     start, end = block.offsets.tolist()
-    cells = np.floor(block.times[start:end] * scan.grid.per_tick[0] + EPSILON).astype(int)
+    cells = np.floor(block.times[start:end] * scan.grid.per_tick[0] + ON_GRID).astype(int)
     own_cells = np.empty(len(query.x), int)
     own_cells[scan.grid.numbers] = scan.grid.cells
     meets = np.abs(np.subtract.outer(moved_x, there_x)) + np.abs(np.subtract.outer(moved_y, there_y)) < 1e-6
@@ -225,7 +226,7 @@ def test_numbers_that_python_and_c_both_have() -> None:
     kernels.scan_limits(limits)
     assert limits.tolist() == [
         bounds.WIDEST_REGISTER, bounds.PITCH_LEVELS, bounds.PITCH_STEPS, bounds.WIDEST, bounds.RIM, bounds.MOST_ROWS,
-        bounds.LARGEST, bounds.MOST, bounds.FAR, bounds.MARGIN, bounds.EPSILON,
+        bounds.LARGEST, bounds.MOST, bounds.FAR, bounds.MARGIN, ON_GRID,
     ]  # fmt: skip
 
 
@@ -241,7 +242,7 @@ def plain_sums(case: Case, state: State) -> tuple[np.ndarray, int]:
     charge = (total_query - total) * missing if is_light and missing >= 0 else 0.0
     base = total if is_light and missing < 0 else total_query
     budget = scan.limit * base - charge
-    budget += 1e-6 * (1 + charge + abs(budget))
+    budget += ON_GRID * (1 + charge + abs(budget))
     is_on_grid = scan.grid.ticks[0] > 0 and block.grids[0] % scan.grid.ticks[0] == 0
     own = (scan.grid.pitch, scan.grid.cells, scan.query.weight[scan.grid.numbers])
     light, heavier = ((pitch, cells, weight), own) if is_light else (own, (pitch, cells, weight))
@@ -266,7 +267,7 @@ def plain_sums(case: Case, state: State) -> tuple[np.ndarray, int]:
 def cells_of(case: Case) -> np.ndarray:
     """The cells of a document's notes."""
     start, end = case.block.offsets.tolist()
-    cells: np.ndarray = np.floor(case.block.times[start:end] * case.scan.grid.per_tick[0] + EPSILON).astype(int)
+    cells: np.ndarray = np.floor(case.block.times[start:end] * case.scan.grid.per_tick[0] + ON_GRID).astype(int)
     return cells
 
 

@@ -18,8 +18,7 @@ from roslin.web.settings import Settings
 # Plug-ins for servers that tests start. Whoever looks for doctests in them would register them for all tests.
 collect_ignore = ["hostile_format.py", "slow_matchers.py"]
 
-# A first search compiles, which takes its time on a busy computer.
-QUIET: Any = {"warm_up": False, "log_requests": False, "search_seconds": 600}
+QUIET: Any = {"log_requests": False, "search_seconds": 600}
 
 
 @pytest.fixture(scope="session")

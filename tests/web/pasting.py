@@ -80,7 +80,7 @@ def paste(pasted: list[str], folder: Path) -> Iterator[Pasted]:
     (folder / "tunes.pae").write_text(_TUNES, encoding="utf-8")
     collection = folder / "tiny.roslin"
     Collection.build(folder / "tunes.pae", collection).close()
-    settings = Settings(str(collection), warm_up=False, log_requests=False)
+    settings = Settings(str(collection), log_requests=False)
     with TestClient(create_app(settings)) as client:
         for text in pasted:
             yield _pasted(text, collection, client)

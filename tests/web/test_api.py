@@ -353,7 +353,7 @@ def test_matchers_collection_and_health(client: TestClient) -> None:
     assert {one["name"].partition("(")[0] for one in listed} == set(MATCHERS)
     assert all(one["summary"] and one["kind"] for one in listed)
     assert client.get("/api/collection").json()["melodies"] == 243
-    assert client.get("/healthz").json() == {"status": "ok", "melodies": 243, "searching": 0, "is_ready": True}
+    assert client.get("/healthz").json() == {"status": "ok", "melodies": 243, "searching": 0}
 
 
 def test_the_document_and_no_page_from_elsewhere(client: TestClient) -> None:

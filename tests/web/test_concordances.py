@@ -29,7 +29,7 @@ GROUP = "/concordances/groups/400-1.1.1"
 def settings(tmp_path: Path) -> Settings:
     opened, _ = concorded(tmp_path)
     opened.close()
-    return Settings(str(tmp_path / "tunes.roslin"), warm_up=False, log_requests=False)
+    return Settings(str(tmp_path / "tunes.roslin"), log_requests=False)
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_titles_and_notes_are_escaped(visitor: TestClient) -> None:
 
 
 def test_without_concordances_there_is_no_link_and_no_page(tmp_path: Path, starter: Path) -> None:
-    with TestClient(create_app(Settings(str(starter), warm_up=False, log_requests=False))) as client:
+    with TestClient(create_app(Settings(str(starter), log_requests=False))) as client:
         assert client.get("/concordances").status_code == 404
         assert "roslin concordances finds them" in client.get("/concordances").text
         assert 'href="/concordances"' not in client.get("/about").text
@@ -193,7 +193,7 @@ def test_a_group_with_too_many_pairs_is_decided_row_by_row(tmp_path: Path) -> No
         none, copies = np.zeros(len(first)), np.ones(len(first), bool)
         found = FoundPairs(first, second, none, none, copies, 0.5, 0, 202)
         Concordances(built, found).write(tmp_path / "many.concordances")
-    settings = Settings(str(tmp_path / "many.roslin"), warm_up=False, log_requests=False)
+    settings = Settings(str(tmp_path / "many.roslin"), log_requests=False)
     with TestClient(create_app(settings), follow_redirects=False) as client:
         csrf = sign_in(client)
         page = client.get("/concordances/groups/0").text
@@ -361,7 +361,7 @@ def test_the_cookie_stays_with_these_pages(visitor: TestClient) -> None:
 
 def test_pairs_that_lead_to_another_group_can_be_decided(tmp_path: Path) -> None:
     related(tmp_path)[0].close()
-    settings = Settings(str(tmp_path / "related.roslin"), warm_up=False, log_requests=False)
+    settings = Settings(str(tmp_path / "related.roslin"), log_requests=False)
     with TestClient(create_app(settings), follow_redirects=False) as client:
         page = client.get(GROUP).text
         assert '<a href="/concordances/groups/410-1.1.1">Group 2</a>' in page

@@ -67,7 +67,7 @@ def test_a_collection_that_is_damaged_while_it_is_served(
 ) -> None:
     path = tmp_path / "damaged.roslin"
     shutil.copytree(starter, path)
-    settings = Settings(str(path), warm_up=False, log_requests=False)
+    settings = Settings(str(path), log_requests=False)
     monkeypatch.setattr(health_module, "LOOK_EVERY_SECONDS", 0.0)
     with TestClient(create_app(settings), raise_server_exceptions=False) as client:
         assert client.get("/healthz").status_code == 200
@@ -97,7 +97,7 @@ def test_a_new_state_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     path = tmp_path / "mine.roslin"
     tune = load(FRERE)[0]
     Collection.build([tune.with_metadata(id="old")], path).close()
-    with TestClient(create_app(Settings(str(path), warm_up=False, log_requests=False))) as client:
+    with TestClient(create_app(Settings(str(path), log_requests=False))) as client:
         assert [hit["id"] for hit in client.get("/api/search", params={"q": FRERE}).json()["results"]] == ["old"]
         Collection.build([tune.with_metadata(id="new")], path).close()
         assert [hit["id"] for hit in client.get("/api/search", params={"q": FRERE}).json()["results"]] == ["new"]

@@ -1,4 +1,4 @@
-"""Whether a server is well, told at any time: while everybody searches, and while the first searches never end."""
+"""Whether a server is well, told at any time: while everybody searches."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from roslin.api import Collection
-from roslin.errors import TimeLimitError
 from roslin.search import search as search_once
 from roslin.web import health as health_module
 from roslin.web.app import create_app
@@ -83,45 +81,6 @@ def test_what_the_last_look_found_is_told(settings: Settings, monkeypatch: pytes
         go_on.set()
 
 
-def wait_until_ready(client: TestClient) -> None:
-    limit = time.monotonic() + 60
-    while client.get("/readyz").status_code != 200:
-        assert time.monotonic() < limit
-        time.sleep(0.05)
-
-
-def test_it_is_ready_when_the_first_searches_are_done(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on = threading.Event()
-    monkeypatch.setattr(Collection, "search", lambda *_, **__: go_on.wait(60))
-    with TestClient(create_app(replace(settings, warm_up=True))) as client:
-        refused = client.get("/readyz")
-        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "unavailable")
-        assert "the first searches are being prepared" in refused.json()["error"]["message"]
-        assert client.get("/healthz").json()["is_ready"] is False
-        go_on.set()
-        wait_until_ready(client)
-        assert client.get("/readyz").json()["is_ready"] is True
-
-
-@pytest.mark.usefixtures("go_on")
-def test_first_searches_that_never_end_hold_nobody(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health_module, "WARM_UP_SECONDS", 0.2)
-    with TestClient(create_app(replace(settings, warm_up=True))) as client:
-        wait_until_ready(client)
-
-
-def test_the_first_searches_have_a_limit_of_time(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    given = list[float]()
-
-    def search(*_: object, seconds: float) -> None:
-        given.append(seconds)
-        raise TimeLimitError("too slow")
-
-    monkeypatch.setattr(Collection, "search", search)
-    caplog.set_level("INFO", "roslin.web")
-    with TestClient(create_app(replace(settings, warm_up=True))) as client:
-        wait_until_ready(client)
-    assert "ready" in [record.message for record in caplog.records]
-    assert 0 < given[0] <= health_module.WARM_UP_SECONDS
+def test_it_is_ready_at_once(settings: Settings) -> None:
+    with TestClient(create_app(settings)) as client:
+        assert client.get("/readyz").json() == {"status": "ok", "melodies": 243, "searching": 0}

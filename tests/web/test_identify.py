@@ -150,7 +150,7 @@ def test_a_link_has_the_whole_number_of_the_record() -> None:
 
 
 def limited(starter: Path, **limits: Any) -> TestClient:
-    return TestClient(create_app(replace(Settings(str(starter), warm_up=False, log_requests=False), **limits)))
+    return TestClient(create_app(replace(Settings(str(starter), log_requests=False), **limits)))
 
 
 def test_limits(starter: Path) -> None:

@@ -17,9 +17,7 @@ from roslin.web.settings import Settings
 
 @pytest.fixture(scope="module")
 def schema(starter: Any) -> Any:
-    return schemathesis.openapi.from_asgi(
-        "/api/openapi.json", create_app(Settings(str(starter), warm_up=False, log_requests=False))
-    )
+    return schemathesis.openapi.from_asgi("/api/openapi.json", create_app(Settings(str(starter), log_requests=False)))
 
 
 OPERATIONS = [

@@ -278,7 +278,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     tune = load(FRERE)[0].with_metadata(id="a/b?c#d <i>", extra={"<b>": HOSTILE}, **said)
     empty = Melody.from_notes([], [], [], id="empty")
     Collection.build([tune, empty], path).close()
-    settings = Settings(str(path), warm_up=False, log_requests=False, title="<b>T</b>", link="https://x.org/{title}")
+    settings = Settings(str(path), log_requests=False, title="<b>T</b>", link="https://x.org/{title}")
     with TestClient(create_app(settings)) as client:
         yield client
 
@@ -311,7 +311,7 @@ def test_citations_and_tables_are_only_text(hostile: TestClient) -> None:
 def test_a_formula_in_a_title_stays_text(tmp_path: Path) -> None:
     path = tmp_path / "formula.roslin"
     Collection.build([load(FRERE)[0].with_metadata(id="x", title="=1+1")], path).close()
-    with TestClient(create_app(Settings(str(path), warm_up=False, log_requests=False))) as client:
+    with TestClient(create_app(Settings(str(path), log_requests=False))) as client:
         assert ",'=1+1," in client.get("/api/search", params={"q": FRERE, "format": "csv"}).text
 
 

@@ -34,7 +34,7 @@ def hostile(starter: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     """A server whose readers know a format of files that do harm, and may take four seconds."""
     monkeypatch.setenv(VARIABLE, str(HOSTILE))
     monkeypatch.setattr(readers_module, "_shared", Readers())
-    settings = Settings(str(starter), warm_up=False, log_requests=False, reading_seconds=4.0)
+    settings = Settings(str(starter), log_requests=False, reading_seconds=4.0)
     with TestClient(create_app(settings)) as client:
         yield client
 

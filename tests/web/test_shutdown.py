@@ -49,11 +49,11 @@ class Asked:
         self._thread.join(60)
 
 
-def searching(server: Server) -> int | None:
-    """How many searches go on in a process of the server; None until it is ready."""
+def searching(server: Server) -> int:
+    """How many searches go on in a process of the server."""
     with urlopen(f"{server.address}/healthz") as answer:
         state = json.load(answer)
-    return int(state["searching"]) if state["is_ready"] else None
+    return int(state["searching"])
 
 
 def ended(server: Server) -> tuple[int, float]:
@@ -69,7 +69,7 @@ def test_work_in_hand(server: Server) -> None:
     until(lambda: searching(server) == 1)
     short = Asked(server, "moment")
     waiting = Asked(server, "dp")  # for one of the two that may search at a time
-    until(lambda: (searching(server) or 0) >= 2)
+    until(lambda: searching(server) >= 2)
     code, seconds = ended(server)
     for each in (long, short, waiting):
         each.wait()

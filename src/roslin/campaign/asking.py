@@ -44,7 +44,7 @@ Share = tuple[float, float]  # where a question begins and ends in all the work,
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CampaignQuery:
     """A system, and a query with its id; whether the query itself is left out of its list."""
 
     matcher: Matcher
@@ -53,7 +53,7 @@ class Question:
     is_left_out: bool
 
 
-def ask(question: Question, collection: Store, k: int, work: Work | None = None) -> Ranking:
+def ask(question: CampaignQuery, collection: Store, k: int, work: Work | None = None) -> Ranking:
     """The list that a system gives, or why it cannot take the query; with the time that the first k took."""
     itself = frozenset([question.id] if question.is_left_out else [])
 
@@ -96,7 +96,7 @@ def answers_here(
     k: int,
     threads: int,
     progress: Progress,
-    questions: Sequence[Question],
+    questions: Sequence[CampaignQuery],
     shares: Sequence[Share],
 ) -> Iterator[Ranking]:
     """The lists for questions, in order, by searches in this process. `shares`: where each is in all the work."""
@@ -117,7 +117,7 @@ def _within(progress: Progress, share: Share, name: str) -> Progress:
 
 
 def answers_elsewhere(
-    collection: Store, k: int, work: Work, questions: Sequence[Question], shares: Sequence[Share]
+    collection: Store, k: int, work: Work, questions: Sequence[CampaignQuery], shares: Sequence[Share]
 ) -> Iterator[Ranking]:
     """The same by whoever does the work: processes that see the collection, which each opens once."""
     asking = partial(_ask_there, str(collection.path.resolve()), collection.about["token"], k)
@@ -127,7 +127,7 @@ def answers_elsewhere(
     work.report(1.0, "evaluating")
 
 
-def _ask_there(path: str, token: str, k: int, question: Question) -> Ranking:
+def _ask_there(path: str, token: str, k: int, question: CampaignQuery) -> Ranking:
     """The list for one question, from the collection at a path in the state with a token."""
     collection = opened(path, token)
     key = (path, token, repr(question.matcher))

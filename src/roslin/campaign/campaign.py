@@ -33,8 +33,8 @@ from typing import Any, Self
 
 from roslin.campaign.asking import (
     LONGEST,
+    CampaignQuery,
     Finished,
-    Question,
     Share,
     answers_elsewhere,
     answers_here,
@@ -199,7 +199,7 @@ def run_campaign(
     collection_checksum = checksum(collection.about["arrays_sha256"], *collection.ids())
     with Finished(output / "finished.sqlite") as finished:
         left_out = {id for id in itself if not any(_has(truth, id) for truth in known)}
-        questions = [Question(each, id, query, id in left_out) for each in chosen for id, query in asked.items()]
+        questions = [CampaignQuery(each, id, query, id in left_out) for each in chosen for id, query in asked.items()]
         keys = _identities(questions, collection_checksum, k)
         here = partial(answers_here, collection, k, threads, progress or (lambda _done, _name: None))
         answers = partial(answers_elsewhere, collection, k, work) if work else here
@@ -237,7 +237,7 @@ def _matchers(names: Sequence[str | Matcher]) -> list[Matcher]:
 # -- lists ------------------------------------------------------------------------------------------------------------
 
 
-def _identities(questions: Sequence[Question], collection_checksum: str, k: int) -> list[str | None]:
+def _identities(questions: Sequence[CampaignQuery], collection_checksum: str, k: int) -> list[str | None]:
     """The checksum of all that each answer depends on; None where code may change unseen: nothing is kept of it."""
     codes = {each.matcher: code_checksum(each.matcher) for each in questions}
     texts = {each.id: _text_of(each.query) for each in questions}
@@ -260,10 +260,10 @@ def _identities(questions: Sequence[Question], collection_checksum: str, k: int)
 
 
 def _answered(
-    questions: Sequence[Question],
+    questions: Sequence[CampaignQuery],
     keys: Sequence[str | None],
     finished: Finished,
-    answers: Callable[[Sequence[Question], Sequence[Share]], Iterator[Ranking]],
+    answers: Callable[[Sequence[CampaignQuery], Sequence[Share]], Iterator[Ranking]],
 ) -> list[Ranking]:
     """The lists of all questions. What is not known yet is asked for, and kept as soon as it is there."""
     known = [finished.get(key, each.id) if key else None for key, each in zip(keys, questions, strict=True)]

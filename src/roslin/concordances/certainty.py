@@ -38,10 +38,10 @@ from roslin.matchers.roslin.table import MelodyTable
 from roslin.matchers.roslin.values import Tables
 from roslin.native import kernels
 from roslin.search.chance import TAIL_SHARE, Tail, between, middles_and_spreads
+from roslin.tolerances import ON_GRID
 from roslin.types import Floats, Numbers, Scores
 
 NEVER = np.iinfo(np.int32).max  # of a melody so short that chance explains even the whole of it
-_SLACK = 1e-6  # of a unit: what rounding may do to a product
 _LEAST = 1e-300  # what the logarithm of no chance at all is taken of
 # The doubt that each word allows at most, and the word that stands beside a pair.
 LEVELS = {"same": 0.1, "probably": 0.5, "perhaps": 0.8}
@@ -183,7 +183,7 @@ class Chances:
         """The score from which on each melody has at most `level` chance matches."""
         # The tail says nothing of more than its share of the melodies.
         rarer = np.log(min(level / (self.searched * TAIL_SHARE), 1.0))
-        scores = np.maximum(np.ceil(self.begins - self.scales * rarer - _SLACK), 0)
+        scores = np.maximum(np.ceil(self.begins - self.scales * rarer - ON_GRID), 0)
         return np.where((scores <= self.own_scores) & (self.scales > 0), scores, NEVER).astype(np.int32)
 
     def expected(self, which: Numbers, scores: Scores) -> Floats:

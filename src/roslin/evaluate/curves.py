@@ -16,6 +16,7 @@ import numpy as np
 from roslin.errors import ArgumentError
 from roslin.evaluate.measures.base import Measure, hits_of_one, register
 from roslin.evaluate.rankings import Groups, Hits, RankedIds, share
+from roslin.tolerances import REORDERED
 from roslin.types import Floats
 from roslin.values.parameters import choice
 
@@ -50,7 +51,7 @@ def interpolated_precision(
     recall, precision = precision_recall_curve(groups, ranking, query=query)
     wanted = np.linspace(0.0, 1.0, levels)
     # Rounding must not push a recall of 3/10 below the level 0.3.
-    values = [float(precision[recall >= level - 1e-12].max(initial=0.0)) for level in wanted]
+    values = [float(precision[recall >= level - REORDERED].max(initial=0.0)) for level in wanted]
     return wanted, np.array(values)
 
 

@@ -27,13 +27,14 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import ArgumentError
+from roslin.tolerances import RECOMPUTED, REORDERED
 from roslin.types import Floats
 
 SEED = 2005
 EXCHANGES = 20_000
 _EXACT_UP_TO = 16  # 2^16 ways are not many more than the random ones
 _BLOCK = 512
-_ROUNDING = 1 - 1e-12  # the same numbers added up in another order must not fall below the sum
+_ROUNDING = 1 - REORDERED  # the same numbers added up in another order must not fall below the sum
 _JUST_BESIDE_0 = 1e-12
 
 
@@ -128,11 +129,11 @@ def _of_all(rows: Floats, alpha: float, exchanges: int) -> tuple[float, Floats]:
     largest = np.sort(np.concatenate([np.abs(signs @ unit.T).max(axis=1) for signs in _signs(n, exchanges)]))
     z = np.abs(unit.sum(axis=1)) * _ROUNDING
     p_max = (len(largest) - np.searchsorted(largest, z, side="left")) / len(largest)
-    may_be_larger = int(np.ceil(alpha * len(largest) - 1e-9)) - 1
+    may_be_larger = int(np.ceil(alpha * len(largest) - RECOMPUTED)) - 1
     if may_be_larger < 1:
         return np.inf, p_max
     needed = float(largest[-1 - may_be_larger])
-    is_too_large = needed * needed >= n * (1 - 1e-9)
+    is_too_large = needed * needed >= n * (1 - RECOMPUTED)
     return np.inf if is_too_large else needed * np.sqrt((n - 1) / (n - needed * needed)), p_max
 
 
@@ -232,7 +233,7 @@ def mean_intervals(values: npt.ArrayLike, level: float = 0.95, upper: npt.ArrayL
 
 def _interval(row: Floats, level: float, limit: float) -> tuple[float, float]:
     if np.isfinite(limit):
-        row = np.where(np.isclose(row, limit, rtol=1e-12, atol=0), limit, row)  # sums of shares may be just above 1
+        row = np.where(np.isclose(row, limit, rtol=REORDERED, atol=0), limit, row)  # sums of shares may be just above 1
     n, mean = len(row), float(row.mean())
     squares = float(((row - mean) ** 2).sum())
     if not (np.isfinite(limit) and (row >= 0).all() and (row <= limit).all()):

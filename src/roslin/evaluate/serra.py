@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from roslin.display.table import Table
 from roslin.evaluate.measures.base import measure
+from roslin.tolerances import RECOMPUTED
 
 DOCUMENTS = 2054
 LENGTH = 14
@@ -68,7 +69,8 @@ class Cell:
         places = len(self.printed.partition(".")[2])
         unit = 10.0**-places
         near = abs(self.value - float(self.printed))
-        return near <= unit / 2 + 1e-9 or math.trunc(self.value / unit + 1e-9) == round(float(self.printed) / unit)
+        cut = math.trunc(self.value / unit + RECOMPUTED)
+        return near <= unit / 2 + RECOMPUTED or cut == round(float(self.printed) / unit)
 
 
 def answer_set(name: str) -> tuple[list[list[str]], list[str]]:

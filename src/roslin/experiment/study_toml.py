@@ -287,7 +287,7 @@ class PoolTable(TomlTable):
     """How many candidates there are at most."""
 
 
-class QueryTable(TomlTable):
+class QueryPart(TomlTable):
     """`[[queries]]`: one table for each query."""
 
     id: Annotated[Text, Form("text")]
@@ -367,7 +367,7 @@ class _File(TomlTable):
     study: StudyTable = Field(default_factory=dict, validate_default=True)
     design: DesignTable = DesignTable()
     material: MaterialTable = Field(default_factory=dict, validate_default=True)
-    queries: list[QueryTable] = Field(default=[])
+    queries: list[QueryPart] = Field(default=[])
     pool: PoolTable = PoolTable()
     practice: PracticeTable = PracticeTable()
     questions: list[QuestionTable] | None = None
@@ -392,7 +392,7 @@ _MODELS: dict[str, type[TomlTable]] = {
     "study": StudyTable,
     "design": DesignTable,
     "material": MaterialTable,
-    "queries": QueryTable,
+    "queries": QueryPart,
     "pool": PoolTable,
     "practice": PracticeTable,
     "questions": QuestionTable,
@@ -547,7 +547,7 @@ def _queries(file: _File, top: TomlPlace) -> tuple[QueryWish, ...]:
     return tuple(found)
 
 
-def _candidates(query: QueryTable, place: TomlPlace) -> tuple[str, ...]:
+def _candidates(query: QueryPart, place: TomlPlace) -> tuple[str, ...]:
     """Ids in a list, or a file: one a line, as `roslin filter --save` writes it, or a pool of many queries in CSV."""
     ids = query.candidates or ()
     if isinstance(ids, str):

@@ -34,6 +34,7 @@ from roslin.display.table import Table
 from roslin.display.words import N_, _, capital, continued, ngettext
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.represent.words import place_words, places_named, spelled, tempo_words, transposition_words
+from roslin.tolerances import REORDERED
 
 if TYPE_CHECKING:
     from roslin.matchers.base import Matcher
@@ -44,7 +45,6 @@ Pairs = tuple[tuple[int, int], ...]
 _AGREE = ("same", "shared", "moved")
 _FREE = ("joined", "split")  # agree if that costs nothing: a half note and two quarters of its pitch
 _INSIDE = ("segment", "measure", "whole")  # what agrees is what agrees within
-_PATIENCE = 1e-12  # a limit that rounding alone crosses is not crossed
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ def bounded(start: float, steps: Iterable[Step], least: float = 0.0, most: float
     listed = tuple(steps)
     distance = start + sum(step.cost for step in listed)
     beyond = min(max(distance, least), most) - distance
-    if abs(beyond) < _PATIENCE:
+    if abs(beyond) < REORDERED:
         return listed
     words = _("no distance is below {limit}") if beyond > 0 else _("no distance is above {limit}")
     limit = f"{least if beyond > 0 else most:g}"

@@ -12,12 +12,6 @@
 
 #include "transport_solver.h"
 
-// Shifts that differ less are the same shift, rounded differently.
-#define SAME 1e-11
-// More than rounding can change in a centre.
-#define WITHIN 1e-6
-// More than rounding can change in a distance, or in a bound that was added up in another order.
-#define ROUNDED 1e-7
 // Shifts are rounded to such parts of a unit to look for equal ones; pitches turn the place by so much.
 #define PER_UNIT 720.0
 #define TURNED 7919.0
@@ -257,7 +251,7 @@ static void mark_pitches(const comparison *at, alignment_room *room, double budg
 static bool is_known(alignment_room *room, double x, double y) {
     int64_t last = room->places - 1, place = (int64_t)(rint(x * PER_UNIT) + TURNED * rint(y * PER_UNIT)) & last;
     for (; room->seen[place].round == room->round; place = (place + 1) & last)
-        if (fabs(room->seen[place].x - x) <= SAME && fabs(room->seen[place].y - y) <= SAME) return true;
+        if (fabs(room->seen[place].x - x) <= SAME_SHIFT && fabs(room->seen[place].y - y) <= SAME_SHIFT) return true;
     room->seen[place] = (seen_shift){x, y, room->round};
     return false;
 }
@@ -275,8 +269,8 @@ static int64_t collect(const comparison *at, alignment_room *room, double budget
         for (int64_t i = 0; i < n; i++) {
             if (!is_in_reach[room->of_query.numbers[i]]) continue;
             double x = document->x[j] - query->x[i], y = document->y[j] - query->y[i], bound = 0.0;
-            if (x < within.x.first - WITHIN || x > within.x.last + WITHIN) continue;
-            if (y < within.y.first - WITHIN || y > within.y.last + WITHIN) continue;
+            if (x < within.x.first - ON_GRID || x > within.x.last + ON_GRID) continue;
+            if (y < within.y.first - ON_GRID || y > within.y.last + ON_GRID) continue;
             // A good alignment puts many notes on each other: all of them give the same shifts.
             if (is_known(room, x, y)) continue;
             if (at->rules->ground != TABLE) {
@@ -311,16 +305,16 @@ static void measure(const comparison *at, alignment_room *room, int64_t count, d
     for (int64_t k = 0; k < count && !is_stopped(at->rules->stop); k++) {
         int64_t place = room->by_bound[k];
         candidate here = room->candidates[place];
-        double allowed = budget_of(smaller(best->distance, limit), at->scale, SLACK);
+        double allowed = budget_of(smaller(best->distance, limit), at->scale, RECOMPUTED);
         if (room->bounds[place] > allowed) break;
         // None can be nearer, and of equal ones the first wins.
-        if (best->tempo == at->tempo && place > best_place && best->distance <= nearest + SLACK) continue;
+        if (best->tempo == at->tempo && place > best_place && best->distance <= nearest + RECOMPUTED) continue;
         if (ground != TABLE && second_bound(at->query, &room->document.at, here.pair % n, here.pair / n,
                                             at->scale.is_light, at->lighter, ground, room->pieces) > allowed)
             continue;
         ++*solved;
         double value = (cost_at(at, room, here.x, here.y, allowed) + at->scale.charge) / at->scale.base;
-        bool is_equal = fabs(value - best->distance) <= SLACK && best->tempo == at->tempo;
+        bool is_equal = fabs(value - best->distance) <= RECOMPUTED && best->tempo == at->tempo;
         if (value <= limit && (is_equal ? place < best_place : value < best->distance)) {
             *best = (alignment){smaller(value, best->distance), here.x, here.y, at->tempo};
             best_place = place;
@@ -341,13 +335,13 @@ static alignment best_alignment(const points *query, const stored_notes *documen
         if (!(weight > 0.0)) continue;
         comparison at = {query, rules, table, tempo, smaller(weight, query_weight),
                          charge_and_base(query_weight, weight, rules->missing)};
-        double budget = budget_of(smaller(best.distance, limit), at.scale, SLACK);
+        double budget = budget_of(smaller(best.distance, limit), at.scale, RECOMPUTED);
         if (budget < 0.0 || best.distance <= at.scale.charge / at.scale.base) continue;
         if (rules->ground != TABLE && budget == INFINITY) {
             // Nothing is known yet: the first notes on each other are as good a limit as any.
             double x = room->document.x[0] - query->x[0], y = room->document.y[0] - query->y[0];
             budget = cost_at(&at, room, x, y, INFINITY);
-            budget += SLACK * (1.0 + at.scale.charge + budget);
+            budget += RECOMPUTED * (1.0 + at.scale.charge + budget);
         }
         find_levels(document->count, room->document.y, room->document.weight, room->by_bound, room->spare,
                     &room->of_document);
@@ -381,7 +375,7 @@ bool align_documents(const points *query, const stored_notes *documents, int64_t
     if (!make_alignment_room(&room, query->count, longest, rules->stop)) return false;
     find_levels_of_query(query, &room);
     for (int64_t k = 0; k < count; k++) {
-        double limit = best_count ? best[best_count - 1] * (1.0 + ROUNDED) + ROUNDED : INFINITY;
+        double limit = best_count ? best[best_count - 1] * (1.0 + BOUNDED) + BOUNDED : INFINITY;
         found[k][0] = INFINITY, found[k][1] = 0.0;
         if (bounds[k] > limit || is_stopped(rules->stop)) continue;
         int64_t start = offsets[k], solved = 0;
@@ -407,9 +401,6 @@ bool align_documents(const points *query, const stored_notes *documents, int64_t
 // Rounds of flow and shift, and of steps towards a geometric median within one: both end sooner where nothing moves.
 #define ROUNDS 30
 #define STEPS 60
-#define STILL 1e-10
-// Two optima whose shifts differ by less in all are one: they were reached from different starts.
-#define SAME_OPTIMUM 1e-6
 // Tempo is tried this much faster and slower at first, then half as much, and so on.
 #define FIRST_TEMPO_STEP 0.08
 #define LAST_TEMPO_STEP 0.0005
@@ -504,7 +495,7 @@ static int64_t best_coincidences(refinement *at, double tempo, int64_t wanted, a
             double worst = found == wanted ? best[wanted - 1].distance : INFINITY;
             double allowed = worst * scale.base - scale.charge;
             if (ground != TABLE && allowed < INFINITY) {
-                double budget = budget_of(worst, scale, SLACK);
+                double budget = budget_of(worst, scale, RECOMPUTED);
                 if (pair_bound(query, document, i, j, scale.is_light, budget, ground) > budget) continue;
             }
             ++*solved;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tolerances.h"
+
 #if defined(_WIN32)
 #pragma GCC visibility push(default)
 #endif

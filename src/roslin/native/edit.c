@@ -421,9 +421,6 @@ void log_times(int64_t notes, int64_t documents, const int64_t onsets[notes], co
 
 enum { BINS = 1024 };
 
-// Shares that differ by less are equal but for rounding.
-static const double SAME_SHARE = 1e-9;
-
 // The share of each value in the whole length. Bins that are not used are 0.
 typedef struct {
     int64_t count; // of values in use
@@ -464,7 +461,7 @@ static int64_t best_shift(const histogram *query, const histogram *other, int64_
         for (int64_t j = 0; j < other->count; j++) {
             int64_t shift = other->used[j] - query->used[i], away = llabs(shift - aim);
             bool is_better = away < closest || (away == closest && shift < best);
-            if (is_better && shared[shift + BINS] > largest - SAME_SHARE) best = shift, closest = away;
+            if (is_better && shared[shift + BINS] > largest - RECOMPUTED) best = shift, closest = away;
         }
     }
     for (int64_t i = 0; i < query->count; i++)

@@ -20,8 +20,6 @@
 
 #include "transport_solver.h"
 
-// What is left of a weight, as a share of all weight, when only rounding is left of it.
-#define CRUMB 1e-15
 
 static int64_t padded(int64_t columns) { return (columns + 3) / 4 * 4; }
 
@@ -150,7 +148,7 @@ void begin_problem(transport_problem *given, int64_t rows, int64_t columns, cons
     given->rows = rows, given->columns = columns, given->width = padded(columns);
     given->supply = supply, given->capacity = capacity;
     given->dual = 0.0, given->all = 0.0;
-    given->abandon = limit + SLACK * (1.0 + fabs(limit));
+    given->abandon = limit + RECOMPUTED * (1.0 + fabs(limit));
     given->is_settled = true;
     memcpy(given->room, capacity, sizeof(double) * (size_t)columns);
 }

@@ -43,9 +43,6 @@ int64_t top_rows(int64_t rows, int64_t melodies, const note_row notes[rows], con
 
 int64_t best_key(const double agreement[24], int64_t first, double margin) { return key_of(agreement, first, margin); }
 
-// Of sums that are rounded differently, those that differ by less than this part of what sounds are equal.
-static const double ROUNDED = 1e-9;
-
 // The key of the notes from `begin` to `end`.
 static int64_t key_of_notes(int64_t begin, int64_t end, const int64_t *classes, const double *weights,
                             const double (*directions)[PITCH_CLASSES]) {
@@ -58,7 +55,7 @@ static int64_t key_of_notes(int64_t begin, int64_t end, const int64_t *classes, 
         for (int64_t each = 0; each < PITCH_CLASSES; each++)
             agreement[key] += directions[key][each] * (sounding[each] - mean);
     }
-    return key_of(agreement, classes[begin], ROUNDED * (1.0 + total));
+    return key_of(agreement, classes[begin], RECOMPUTED * (1.0 + total));
 }
 
 bool keys_around(int64_t notes, int64_t melodies, const double times[notes], const int64_t classes[notes],

@@ -1,9 +1,6 @@
 // The scan: a lower bound for one document after another, in the stages that scan.h describes.
 #include "scan_inline.h"
 
-// Weights come as 32-bit numbers: what that may change in a distance.
-#define ROUNDED 1e-6
-
 // What is known of a tempo before any document.
 typedef struct {
     double heavy;    // what weights are multiplied by
@@ -125,7 +122,7 @@ static bool is_too_large(const scanner *s, place_of document) {
 }
 
 // The cell of a time in ticks.
-static int64_t cell_of(int32_t time, double per_tick) { return (int32_t)(time * per_tick + EPSILON); }
+static int64_t cell_of(int32_t time, double per_tick) { return (int32_t)(time * per_tick + ON_GRID); }
 
 // A number of cells, which may be so large that it is no whole number of the processor.
 static int64_t whole_cells(double cells) { return (int64_t)smaller(larger(cells, -1e15), 1e15); }
@@ -157,10 +154,10 @@ static bool weight_in_reach(scanner *s, place_of document, uint64_t by_pitch) {
     for (int64_t k = 0; k < s->tempo_count; k++) {
         double heavy = s->tempos[k].heavy, total = whole * heavy;
         cost_scale scale = charge_and_base(s->total_query, total, missing);
-        double budget = budget_of(scan->limit, scale, ROUNDED);
+        double budget = budget_of(scan->limit, scale, ON_GRID);
         if (budget < 0.0) continue;
         uint64_t possible = by_pitch;
-        bool is_heavier = total >= s->total_query * (1.0 + ROUNDED);
+        bool is_heavier = total >= s->total_query * (1.0 + ON_GRID);
         if (missing < 0.0 && !is_heavier) // the first stage does not know the lower base
             possible = (UINT64_C(1) << (document.top + heights->span + 1)) - 1;
         if (is_heavier && heavy <= heaviest) possible = at_heavier;
@@ -294,7 +291,7 @@ static bool notes_in_reach(scanner *s, int64_t d, place_of document, int64_t k, 
     const scan_plan *scan = s->scan;
     const remaining *left = &s->left[k];
     window alignments = left->alignments;
-    double budget = budget_of(smaller(scan->limit, bound), left->scale, ROUNDED);
+    double budget = budget_of(smaller(scan->limit, bound), left->scale, ON_GRID);
     int64_t limit = (int64_t)(budget * scan->sums->factor * FAR / scan->sums->reach) + 1;
     fill_notes(s, document, k);
     if (!left->scale.is_light) return sums_over_document(s, document, alignments, is_on_grid(s, d, k), limit);
@@ -328,7 +325,7 @@ static double pairs_in_reach(scanner *s, int64_t d, place_of document, int64_t k
     }
     const points there = {document.notes, s->x, s->y, s->weight, s->order};
     int64_t lowest = first_bit(alignments.words) - span, highest = last_bit(alignments.words) - span;
-    double budget = budget_of(smaller(scan->limit, bound), scale, ROUNDED);
+    double budget = budget_of(smaller(scan->limit, bound), scale, ON_GRID);
     for (int64_t j = 0; j < document.notes; j++) {
         int64_t over = pitches[j] - document.low;
         int64_t end = grid->starts[least(most(over - lowest + 1, 0), span + 1)];
@@ -344,9 +341,9 @@ static double pairs_in_reach(scanner *s, int64_t d, place_of document, int64_t k
             cost = larger(cost, second_bound(scan->query, &there, grid->numbers[r], j, scale.is_light, amount, ground,
                                              s->pieces));
             if (cost > budget) continue;
-            double distance = larger(cost + scale.charge - ROUNDED * (1.0 + scale.charge + cost), 0.0) / scale.base;
+            double distance = larger(cost + scale.charge - ON_GRID * (1.0 + scale.charge + cost), 0.0) / scale.base;
             bound = smaller(bound, distance);
-            budget = budget_of(smaller(scan->limit, bound), scale, ROUNDED);
+            budget = budget_of(smaller(scan->limit, bound), scale, ON_GRID);
         }
     }
     return bound;
@@ -404,6 +401,6 @@ bool scan_stages(const scan_documents *block, const scan_plan *scan, int64_t d, 
 
 void scan_limits(double limits[11]) {
     const double ours[11] = {WIDEST_REGISTER, PITCH_LEVELS, PITCH_STEPS, WIDEST, RIM,    MOST_ROWS,
-                             LARGEST,         MOST,         FAR,         MARGIN, EPSILON};
+                             LARGEST,         MOST,         FAR,         MARGIN, ON_GRID};
     memcpy(limits, ours, sizeof(ours));
 }

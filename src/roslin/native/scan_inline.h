@@ -30,8 +30,6 @@ enum {
     // A lighter document may have so many cells before and after the query in the query's table.
     MARGIN = 600,
 };
-// A place on the grid may come out a little below itself: so much of a cell.
-#define EPSILON 1e-6
 
 // -- numbers of the kernels alone -------------------------------------------------------------------------------------
 

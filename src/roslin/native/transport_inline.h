@@ -17,9 +17,6 @@
 // The ground distances (arguments.py has the same numbers). TABLE: distances of pitches are looked up.
 enum { EUCLIDEAN = 0, CITYBLOCK = 1, TABLE = 2 };
 
-// A bound must exceed a limit by more than rounding can explain before anything is given up: this share.
-#define SLACK 1e-9
-
 // A document, or many end to end, as they are stored: onsets in quarters (rising in each document), pitches and
 // weights.
 typedef struct {

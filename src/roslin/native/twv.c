@@ -7,10 +7,6 @@
 
 #include "transport_solver.h"
 
-// Places and transpositions closer than this are the same.
-#define SAME 1e-9
-// Distances are rounded to so many parts of 1, as those of all matchers are (matchers/base.py).
-#define ROUNDING 1e12
 // How many matches there is room for at first, and at least more when the room is doubled.
 #define MORE_MATCHES 64
 
@@ -77,13 +73,13 @@ static int64_t point_at(const points *document, double x, double y) {
     int64_t low = 0, high = document->count;
     while (low < high) {
         int64_t middle = (low + high) / 2;
-        if (document->x[middle] < x - SAME)
+        if (document->x[middle] < x - RECOMPUTED)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < document->count && document->x[low] <= x + SAME; low++)
-        if (fabs(document->y[low] - y) <= SAME) return low;
+    for (; low < document->count && document->x[low] <= x + RECOMPUTED; low++)
+        if (fabs(document->y[low] - y) <= RECOMPUTED) return low;
     return -1;
 }
 
@@ -211,7 +207,7 @@ static double distance_of(const attempt *at, double x, double y, match_room *roo
     if (at->scale.is_light || ground == TABLE || !lies_on(&at->segment, &at->document, x, y))
         cost = aligned_cost(&at->segment, &at->document, x, y, at->allowed, ground, at->table, at->scale.is_light,
                             &room->problem);
-    return rint((cost + at->scale.charge) / at->scale.base * ROUNDING) / ROUNDING;
+    return rint((cost + at->scale.charge) / at->scale.base * REORDERED_PARTS) / REORDERED_PARTS;
 }
 
 // A segment in its frame. Its notes are those of the query from `first` to `end`, without the last.
@@ -281,7 +277,7 @@ static bool find_matches(const segmented_query *query, const stored_notes *docum
             cost_scale scale = charge_and_base(query_weight, weight, rules->missing);
             double allowed = radius * scale.base - scale.charge;
             if (allowed < 0.0) continue;
-            attempt at = {segment, there, rules, table, scale, allowed, allowed + SLACK * (1.0 + allowed)};
+            attempt at = {segment, there, rules, table, scale, allowed, allowed + RECOMPUTED * (1.0 + allowed)};
             if (!find_at(&at, query, s, tempo, radius, room, found)) return false;
         }
     }
@@ -310,16 +306,16 @@ int64_t segment_matches(const segmented_query *query, const stored_notes *docume
 
 // Whether a match may come next after another one in a legal combination.
 static bool may_follow(const match *before, const match *after, const segment_spans *spans, const legality *legality) {
-    if (after->segment <= before->segment || after->start <= before->start + SAME) return false;
+    if (after->segment <= before->segment || after->start <= before->start + RECOMPUTED) return false;
     bool is_other_place =
-        fabs(after->transposition - before->transposition) > SAME || after->tempo != before->tempo;
+        fabs(after->transposition - before->transposition) > RECOMPUTED || after->tempo != before->tempo;
     if (legality->agree && is_other_place) return false;
     if (after->segment > before->segment + 1) return true;
     double tempo = (before->tempo + after->tempo) / 2, note = spans->unit * tempo;
     double in_query = (spans->ends[(int64_t)before->segment] - spans->starts[(int64_t)after->segment]) * tempo;
     double in_document = before->end - after->start;
-    if (in_query > -SAME && fabs(in_document - in_query) > legality->tolerance * note + SAME) return false;
-    return -in_document <= larger(-in_query, 0.0) + legality->apart * note + SAME;
+    if (in_query > -RECOMPUTED && fabs(in_document - in_query) > legality->tolerance * note + RECOMPUTED) return false;
+    return -in_document <= larger(-in_query, 0.0) + legality->apart * note + RECOMPUTED;
 }
 
 // `previous` may be NULL.

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.native import kernels
+from roslin.tolerances import RECOMPUTED
 from roslin.types import Floats
 
 _NAMES = ("C", "C sharp", "D", "E flat", "E", "F", "F sharp", "G", "A flat", "A", "B flat", "B")
@@ -85,7 +86,7 @@ def find_key(pitches: npt.ArrayLike, weights: npt.ArrayLike) -> Key:
     classes = np.asarray(np.rint(pitches), dtype=np.int64) % 12
     sounding = np.bincount(classes, np.asarray(weights, dtype=np.float64), minlength=12)
     agreement = _DIRECTIONS @ (sounding - sounding.mean())
-    number = kernels.best_key(agreement, int(classes[0]), 1e-9 * (1 + sounding.sum()))
+    number = kernels.best_key(agreement, int(classes[0]), RECOMPUTED * (1 + sounding.sum()))
     return Key(number % 12, number >= 12)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from roslin.display.words import _, ngettext, number
 from roslin.melody import TICKS_PER_QUARTER, Melody, bar_number, note_name
 from roslin.melody.intervals import an_interval, interval_name
+from roslin.tolerances import ON_GRID
 
-_SAME = 1e-6
 # Base-40 intervals within an octave, in semitones; the others have no common name.
 _SEMITONES_OF_BASE40 = {0: 0, 5: 1, 6: 2, 11: 3, 12: 4, 17: 5, 18: 6, 22: 6, 23: 7, 28: 8, 29: 9, 34: 10, 35: 11}
 
@@ -53,7 +53,7 @@ def transposition_words(transposition: float, pitch: str = "semitone") -> str:
     >>> transposition_words(-15), transposition_words(0), transposition_words(0.4)
     ('transposed down a minor tenth', 'not transposed', 'transposed up by 0.40 semitones')
     """
-    if abs(transposition) < _SAME:
+    if abs(transposition) < ON_GRID:
         return _("not transposed")
     way = _("transposed up {interval}") if transposition > 0 else _("transposed down {interval}")
     return way.format(interval=_how_far(abs(transposition), pitch))
@@ -68,7 +68,7 @@ def _how_far(size: float, pitch: str) -> str:
         if rest not in _SEMITONES_OF_BASE40:
             return _("by {number} base-40 steps").format(number=round(size * 40 / 12))
         size = 12 * octaves + _SEMITONES_OF_BASE40[rest]
-    if abs(size - round(size)) > _SAME:
+    if abs(size - round(size)) > ON_GRID:
         return _("by {number} semitones").format(number=number(size, 2))
     return an_interval(round(size))
 
@@ -79,7 +79,7 @@ def tempo_words(tempo: float) -> str:
     >>> tempo_words(1.5), tempo_words(0.5), tempo_words(1)
     ('1.5 times slower', '2 times faster', 'at the same tempo')
     """
-    if abs(tempo - 1) < _SAME:
+    if abs(tempo - 1) < ON_GRID:
         return _("at the same tempo")
     if tempo > 1:
         return _("{factor} times slower").format(factor=f"{tempo:.4g}")
@@ -89,12 +89,12 @@ def tempo_words(tempo: float) -> str:
 def place_words(start: float, candidate: Melody) -> str:
     """Where in the candidate the query starts, in quarters."""
     onsets = candidate.notes["onset_ticks"]
-    if start < onsets[0] / TICKS_PER_QUARTER - _SAME:
+    if start < onsets[0] / TICKS_PER_QUARTER - ON_GRID:
         return _("starting before its first note")
     bar = bar_number(start, candidate)
     if bar is None:
         # Half a quarter has the plural too.
-        many = 1 if abs(start - 1) < _SAME else 2
+        many = 1 if abs(start - 1) < ON_GRID else 2
         return ngettext("starting after {count} quarter", "starting after {count} quarters", many).format(
             count=f"{start:.4g}"
         )

@@ -26,6 +26,7 @@ from roslin.run import Kind, Ranking, Run
 from roslin.search.engines import engine_of
 from roslin.search.refine import Nearest
 from roslin.search.work import Work
+from roslin.tolerances import RECOMPUTED
 from roslin.types import Floats, Numbers
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ MOST_BEGINNINGS = 50_000
 # Melodies at infinity cannot be compared with the query and are in no list.
 _FARTHEST = float(np.finfo(np.float64).max)
 # Evidence that differs by less is equal but for rounding; the fit decides.
-_SAME_EVIDENCE = 1e-9
 # Fetching the ids of this many melodies is faster than making the order of all ids.
 _TIES = 1000
 
@@ -123,7 +123,7 @@ def _listed(request: Request, collection: Store, found: Nearest, unfinished: str
     """The k best of the melodies found, none beyond the radius."""
     k, exclude = request.k, request.exclude
     distances, evidence = found.distances, found.evidence
-    values = distances if evidence is None or found.fit is None else evidence + _SAME_EVIDENCE * found.fit
+    values = distances if evidence is None or found.fit is None else evidence + RECOMPUTED * found.fit
     keys = distances if evidence is None else -values
     allowed = np.flatnonzero(distances <= min(request.radius, _FARTHEST))
     best = allowed[_best(found.numbers[allowed], keys[allowed], collection, k + len(exclude))]

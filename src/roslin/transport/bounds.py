@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.melody import TICKS_PER_QUARTER
+from roslin.tolerances import ON_GRID
 from roslin.transport.align import Points, Query, Rules, Setting, rules_of
 from roslin.types import Floats, Numbers, UBytes, UShorts, Words
 
@@ -66,8 +67,6 @@ MOST = 65000
 FAR = 255
 # A lighter document may have so many cells before and after the query in the query's table.
 MARGIN = 600
-# A place on the grid may come out a little below itself: so much of a cell.
-EPSILON = 1e-6
 # Numbers in one of the four lines of `Heights.weights`: a register of 32 of them may begin at the last transposition
 # of the last row.
 LINE = MOST_ROWS + 63 + WIDEST_REGISTER // 2
@@ -176,7 +175,7 @@ def scan_of(query: Query, setting: Setting, limit: float, grids: Numbers) -> Sca
     pitch = np.rint(query.y / semitone).astype(np.int64)
     pitch -= pitch.min()
     cell, is_on_grid = _cell(query, grids)
-    cells = np.floor(query.x / cell + EPSILON).astype(np.int64)
+    cells = np.floor(query.x / cell + ON_GRID).astype(np.int64)
     reach = min(max(REACH * limit, LEAST_REACH), MOST_REACH)
     rounds = [_surroundings(cell, semitone, reach, (not is_on_grid) + loss, setting.ground) for loss in (0, 1)]
     ticks = cell / query.time_unit * TICKS_PER_QUARTER * rules.tempos
@@ -193,7 +192,7 @@ def scan_of(query: Query, setting: Setting, limit: float, grids: Numbers) -> Sca
             cell,
             is_on_grid,
             1.0 / ticks,
-            np.where(np.abs(ticks - np.rint(ticks)) < EPSILON, np.rint(ticks), 0).astype(np.int64),
+            np.where(np.abs(ticks - np.rint(ticks)) < ON_GRID, np.rint(ticks), 0).astype(np.int64),
             by_pitch,
             pitch[by_pitch],
             cells[by_pitch],
@@ -267,7 +266,7 @@ def _surroundings(cell: float, semitone: float, reach: float, loss: int, ground:
     around = np.full((2 * rows + 1, 2 * cells + 1), FAR, dtype=np.uint8)
     for row in range(-rows, rows + 1):
         for ahead in range(-cells, cells + 1):
-            time, pitch = max(abs(ahead) - loss, 0) * cell * (1 - EPSILON), abs(row) * semitone
+            time, pitch = max(abs(ahead) - loss, 0) * cell * (1 - ON_GRID), abs(row) * semitone
             apart = time + pitch if ground == "cityblock" else hypot(time, pitch)
             around[row + rows, ahead + cells] = min(int(apart * FAR / reach), FAR)
     return around

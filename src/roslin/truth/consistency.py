@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.tolerances import RECOMPUTED
 from roslin.truth.grouping import Grouped, Method, group_starts
 from roslin.truth.model import Groups, Truth, arranged_order, counted_ranks
 from roslin.truth.rankings import QueryRankings, as_rankings
@@ -203,7 +204,6 @@ def _triples(documents: list[str], differs: Flags, below: Flags | None) -> tuple
 
 
 _ODDS = 8.0
-_ROUNDING_OF_STRENGTHS = 1e-9
 # Tests of pairs done at once: about 20 MB.
 _PAIRS_AT_ONCE = 600_000
 
@@ -257,7 +257,7 @@ def boundaries(grouped: Grouped, method: Method, shuffles: int = 1000, seed: int
         ranks = grouped.arranged.ranks[:, start:end]
         begins = np.isin(np.arange(end - start), (0, line - start))
         places = _places(ranks)
-        as_strong = _strongest(places(ranks[None]), begins[None])[0] - _ROUNDING_OF_STRENGTHS
+        as_strong = _strongest(places(ranks[None]), begins[None])[0] - RECOMPUTED
         size = max(1, _PAIRS_AT_ONCE // (end - start) ** 2)
         hits = 0
         for first in range(0, shuffles, size):

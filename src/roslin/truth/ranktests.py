@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.errors import UnknownNameError
+from roslin.tolerances import RECOMPUTED
 from roslin.types import Floats
 
 # Products of two sizes. With 60 ranks each, exact and asymptotic p-values differ by 0.002 at most; up to 10 each the
@@ -96,7 +97,7 @@ def _normal_less(excess: Floats, variance: Floats) -> Floats:
     from scipy.special import ndtr
 
     spread = np.sqrt(np.maximum(variance, 0))
-    varies = spread > 1e-9
+    varies = spread > RECOMPUTED
     z = np.divide(excess + 0.5, spread, out=np.full(excess.shape, np.inf), where=varies)
     p: Floats = ndtr(z)
     return p

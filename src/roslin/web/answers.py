@@ -353,7 +353,6 @@ class HealthAnswer(BaseModel):
     status: str
     melodies: int
     searching: int
-    is_ready: bool = Field(description="Whether the first searches, which take longer, are done.")
 
 
 def written(melody: Melody) -> tuple[str, str] | None:

@@ -49,13 +49,13 @@ class GuardSettings(Protocol):
     """The settings that guards need."""
 
     @property
-    def hosts(self) -> tuple[str, ...]: ...  # noqa: D102
+    def hosts(self) -> tuple[str, ...]: ...
     @property
-    def body_bytes(self) -> int: ...  # noqa: D102
+    def body_bytes(self) -> int: ...
     @property
-    def requests_per_minute(self) -> int: ...  # noqa: D102
+    def requests_per_minute(self) -> int: ...
     @property
-    def log_requests(self) -> bool: ...  # noqa: D102
+    def log_requests(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,6 @@ def create_app(settings: Settings) -> FastAPI:
         library.open()
         shared_worker().time_limit_seconds = settings.engraving_seconds
         state.open()
-        if settings.warm_up:
-            state.warm_up()
         yield
         state.close()
         library.close()

@@ -28,6 +28,7 @@ from roslin.melody import TICKS_PER_QUARTER, Melody, MelodyNote, bar_number
 from roslin.melody.pitches import spelled
 from roslin.represent.keys import key_name
 from roslin.run.meaning import expected_words, meaning_of
+from roslin.tolerances import ON_GRID
 from roslin.web.answers import MatchAnswer
 
 _HEADS = {
@@ -42,7 +43,6 @@ _INTERVALS = (
     N_("a fifth"), N_("a minor sixth"), N_("a major sixth"), N_("a minor seventh"), N_("a major seventh"),
 )  # fmt: skip
 _OCTAVE = 12
-_SAME = 1e-6
 _SIDE_BY_SIDE = ("alignment", "places", "likeness", "sum")  # kinds that say of each note whether it is the same
 
 
@@ -109,7 +109,7 @@ def interval_words(semitones: int) -> str:
 def _changes(match: Matched, candidate: Melody, compare: str) -> Iterator[str]:
     """What was done to the query: transposed, stretched, moved to a later bar."""
     up = match.transposition
-    if up is not None and abs(up - round(up)) < _SAME and round(up) and compare != "rhythm":
+    if up is not None and abs(up - round(up)) < ON_GRID and round(up) and compare != "rhythm":
         words = _("{interval} higher") if up > 0 else _("{interval} lower")
         yield words.format(interval=interval_words(abs(round(up))))
     if compare not in ("melody", "contour"):
@@ -122,18 +122,18 @@ def _lengths(match: Matched) -> Iterator[str]:
     if match.tempo is None:
         if len(match.candidate_notes) > 1:
             yield _("in another rhythm")
-    elif abs(match.tempo - 2) < _SAME:
+    elif abs(match.tempo - 2) < ON_GRID:
         yield _("in notes twice as long")
-    elif abs(match.tempo - 0.5) < _SAME:
+    elif abs(match.tempo - 0.5) < ON_GRID:
         yield _("in notes half as long")
-    elif abs(match.tempo - 1) > _SAME:
+    elif abs(match.tempo - 1) > ON_GRID:
         yield _("in notes {factor} times as long").format(factor=f"{match.tempo:.3g}")
 
 
 def _place(place: float, candidate: Melody) -> Iterator[str]:
     bar = bar_number(place, candidate)
     first = int(candidate.notes["onset_ticks"][0]) / TICKS_PER_QUARTER
-    if place <= first + _SAME:
+    if place <= first + ON_GRID:
         return
     if bar is not None:
         yield _("from bar {number}").format(number=bar)

@@ -44,7 +44,6 @@ class Settings:
     query_notes: int = 500
     upload_melodies: int = 200
     most_results: int = 1000
-    warm_up: bool = True
     log_requests: bool = True
     review_password: str = ""  # the hash of what reviewers must know; empty: pages open to others are for reading
     review_key: str = ""  # signs the sessions of reviewers, 32 bytes as hex; empty: one is made

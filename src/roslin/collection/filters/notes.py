@@ -21,10 +21,10 @@ from roslin.represent.strings import (
     parse_intervals,
     rhythm_string,
 )
+from roslin.tolerances import RECOMPUTED
 
 _LISTED_VALUES = 24  # a range of at most so many whole numbers is written as a list
 _INDEXED_LETTERS = 3  # the index of intervals finds sequences of this length and more
-_ROUNDING = 1e-9  # sums of costs such as 0.1 are not exact
 
 Bound = int | float | str | None
 
@@ -266,7 +266,7 @@ def _edit_distance(column: str, subject: str, letters: str, known: str, at_most:
     shortest = len(letters) - _affordable(at_most, costs.deletion)
     longest = len(letters) + _affordable(at_most, costs.insertion)
     condition = f"length(strings.{column}) BETWEEN ? AND ? AND {EDIT_DISTANCE}(?, strings.{column}, ?) <= ?"
-    parameters = (shortest, longest, letters, costs_as_text(costs), at_most + _ROUNDING)
+    parameters = (shortest, longest, letters, costs_as_text(costs), at_most + RECOMPUTED)
     sentence = _("{subject} at an editing distance of at most {distance} from {letters} ({costs}).").format(
         subject=subject, distance=f"{at_most:g}", letters=letters or _("nothing"), costs=costs
     )
@@ -277,4 +277,4 @@ def _edit_distance(column: str, subject: str, letters: str, known: str, at_most:
 
 def _affordable(at_most: float, cost: float) -> int:
     """How many operations of one kind a distance can pay for."""
-    return 2**31 if cost * 2**31 <= at_most else int((at_most + _ROUNDING) / cost)
+    return 2**31 if cost * 2**31 <= at_most else int((at_most + RECOMPUTED) / cost)

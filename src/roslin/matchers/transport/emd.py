@@ -24,6 +24,7 @@ from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.packed import Candidates, Packed
 from roslin.represent.points import PointSets, point_sets
+from roslin.tolerances import RECOMPUTED
 from roslin.transport.align import ALIGNMENTS, Document, Query, Setting, aligned_points, in_quarters, notes_of, rules_of
 from roslin.transport.emd import least_flow
 from roslin.types import Distances, Floats, Numbers
@@ -58,7 +59,6 @@ class Transport(Matcher, Setting):
 
 
 # Less weight than this is what rounding left over.
-_LEFT_OVER = 1e-9
 
 
 def laid(
@@ -118,12 +118,12 @@ def _moves(
     base = float(document_weight.sum() if is_light and missing is None else query_weight.sum())
     moves = []
     for i, row in enumerate(query_rows.tolist()):
-        for j in np.flatnonzero(flow[i] > _LEFT_OVER).tolist():
+        for j in np.flatnonzero(flow[i] > RECOMPUTED).tolist():
             weight, apart = float(flow[i, j]), float(ground[i, j])
             to = int(document_rows[j])
             moves.append(Step("moved", ((row,),), ((to,),), weight * apart / base, weight=weight, apart=apart))
         left = float(query_weight[i] - flow[i].sum())
-        if missing is not None and left > _LEFT_OVER:
+        if missing is not None and left > RECOMPUTED:
             cost = left * missing / base
             moves.append(Step("missing", ((row,),), (), cost, weight=left, apart=float(missing)))
     return moves

@@ -34,6 +34,7 @@ from roslin.represent.points import point_sets
 from roslin.search.engines.everything import Everything, finished, part_of
 from roslin.search.refine import Best, Engine, Nearest, Round, Slack
 from roslin.search.work import Work
+from roslin.tolerances import BOUNDED
 from roslin.transport.align import Query, Setting, notes_of, rules_of
 from roslin.transport.bounds import Block, can_be_bounded, scan_of
 from roslin.types import Flags, Floats, Numbers, Progress
@@ -239,7 +240,7 @@ def _spans(count: int) -> list[tuple[int, int]]:
 class NearestByEmd(Engine):
     """The melodies closest to a query by `emd`."""
 
-    slack = Slack(1e-7, 1e-7)  # bounds and distances are added up in different orders
+    slack = Slack(BOUNDED, BOUNDED)
 
     def __init__(self, query: Query, setting: Setting, packed: Packed, index: Index, candidates: Numbers, work: Work):
         super().__init__(candidates[np.diff(index.offsets)[candidates] > 0], work)

@@ -48,6 +48,7 @@ from roslin.search.engines.everything import Everything
 from roslin.search.refine import Best, Engine, Nearest, Round, Slack
 from roslin.search.same import Agreement, same_notes
 from roslin.search.work import Work
+from roslin.tolerances import RECOMPUTED
 from roslin.types import Floats, Numbers, Progress, Scores
 
 if TYPE_CHECKING:
@@ -247,7 +248,7 @@ class _Plans:
 class ByAlignment(Engine):
     """Melodies in the order of a key that falls as their scores rise: the distance, or the evidence against chance."""
 
-    slack = Slack(1e-9, 1e-9)  # what rounding may do to a function that falls
+    slack = Slack(RECOMPUTED, RECOMPUTED)  # the bound is a function that falls with the score
 
     def __init__(self, aligned: Aligned, key_of: KeyOf, candidates: Numbers, work: Work):
         super().__init__(candidates, work)
