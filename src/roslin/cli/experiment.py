@@ -390,13 +390,13 @@ def _whose(folder: Path, store: EventStore, text: str) -> StudyExpert:
     """The expert of a label or a personal link."""
     from roslin.errors import UnknownExpertError
     from roslin.experiment.folder import StudyFolder
-    from roslin.web.sessions import Signer
+    from roslin.web.sessions import SessionSigner
 
     for expert in store.experts():
         if expert.label == text:
             return expert
     with StudyFolder(folder) as study:
-        name = Signer(study.key).text("link", text.rstrip("/").rpartition("/")[2])
+        name = SessionSigner(study.key).text("link", text.rstrip("/").rpartition("/")[2])
     if name is None:
         raise UnknownExpertError(f"expected a label (expert-007) or a personal link of this study; got {text!r}")
     return store.expert(name)

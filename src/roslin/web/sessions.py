@@ -55,7 +55,7 @@ async def read_form(request: Request) -> FormData:
 # -- signatures --------------------------------------------------------------------------------------------------------
 
 
-class Signer:
+class SessionSigner:
     """What a key signs. The same text has another signature for every purpose."""
 
     def __init__(self, key: bytes):
@@ -119,7 +119,7 @@ class Sessions:
         samesite: Literal["lax", "strict"] = "strict",
         secret: Callable[[], bytes] = bytes,
     ):
-        self._signatures, self._cookie, self._seconds, self._secret = Signer(key), cookie, seconds, secret
+        self._signatures, self._cookie, self._seconds, self._secret = SessionSigner(key), cookie, seconds, secret
         self._options: dict[str, Any] = {"path": path, "httponly": True, "samesite": samesite}
 
     def begun(self, name: str = "", language: str = "") -> Session:

@@ -27,7 +27,7 @@ from roslin.experiment.store import EventStore
 from roslin.experiment.study_store import StudyExpert
 from roslin.web.experiment.figures import StudyFigures
 from roslin.web.language import Catalogues
-from roslin.web.sessions import Attempts, Sessions, Signer
+from roslin.web.sessions import Attempts, Sessions, SessionSigner
 from roslin.web.settings import check_proxies
 
 STUDY_VARIABLE = "ROSLIN_EXPERIMENT_SETTINGS"
@@ -99,7 +99,7 @@ class OpenStudy:
         self.folder = StudyFolder(Path(settings.folder))
         self.store = EventStore(settings.database or self.folder.database, self.folder.plan)
         key, days = self.folder.key, settings.session_days
-        self.signatures = Signer(key)
+        self.signatures = SessionSigner(key)
         self.participants = Sessions(key, "roslin_expert", int(days * _DAY_SECONDS), samesite="lax")
         self.experimenters = Sessions(
             key, "roslin_study", _EXPERIMENTER_SECONDS, path="/study", secret=(self.folder.path / "password").read_bytes
