@@ -16,7 +16,7 @@ from tests.web.running import Server, running
 from roslin.experiment.events import Event, TrialState, trial_state
 from roslin.experiment.folder import StudyFolder
 from roslin.experiment.store import EventStore
-from roslin.web.sessions import Signatures
+from roslin.web.sessions import SessionSigner
 
 _DAY_MS = 86_400_000
 
@@ -42,7 +42,7 @@ class Served:
 
     def link(self, name: str) -> str:
         """The personal link of an expert."""
-        return f"{self.server.address}/e/{Signatures(self.folder.key).token('link', name)}"
+        return f"{self.server.address}/e/{SessionSigner(self.folder.key).token('link', name)}"
 
     def enter(self, context: BrowserContext, name: str) -> Page:
         """A page on which an expert has followed the link to their trial."""

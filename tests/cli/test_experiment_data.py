@@ -17,7 +17,7 @@ from roslin.cli import app
 from roslin.errors import ExperimentError, RoslinError, UnknownExpertError
 from roslin.experiment.store import EventStore
 from roslin.truth import read_rankings
-from roslin.web.sessions import Signatures
+from roslin.web.sessions import SessionSigner
 
 
 def run(*arguments: object, code: int = 0, text: str | None = None) -> Result:
@@ -137,7 +137,7 @@ def test_somebody_is_deleted_by_label_or_by_link(folder: Path, store: EventStore
     done = run("delete", folder, first.label, text="y\n")
     assert f"{first.label} is deleted" in done.stdout
     assert f"This backup may hold them still: {tmp_path / 'copy'}" in done.stderr
-    signatures = Signatures(bytes.fromhex((folder / "key").read_text()))
+    signatures = SessionSigner(bytes.fromhex((folder / "key").read_text()))
     link = f"https://study.example.org/e/{signatures.token('link', second.name)}"
     run("delete", folder, link, "--yes")
     assert {each.label for each in store.experts()}.isdisjoint({first.label, second.label})

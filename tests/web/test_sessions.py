@@ -1,4 +1,4 @@
-"""Signatures and sessions: one key for each purpose, limits of time, and what is refused."""
+"""SessionSigner and sessions: one key for each purpose, limits of time, and what is refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import Response
 
-from roslin.web.sessions import Session, Sessions, Signatures
+from roslin.web.sessions import Session, Sessions, SessionSigner
 
 KEY = bytes(range(32))
 
@@ -26,14 +26,14 @@ def test_a_signature_is_hmac_sha256_with_a_key_for_its_purpose() -> None:
     own_key = hmac.new(KEY, b"link", hashlib.sha256).digest()
     made = hmac.new(own_key, b"0123456789abcdef0123", hashlib.sha256).digest()
     signature = base64.urlsafe_b64encode(made).decode().rstrip("=")
-    token = Signatures(KEY).token("link", "0123456789abcdef0123")
+    token = SessionSigner(KEY).token("link", "0123456789abcdef0123")
     assert token == f"0123456789abcdef0123.{signature}"
-    assert Signatures(KEY).of("link", "0123456789abcdef0123") == signature
+    assert SessionSigner(KEY).of("link", "0123456789abcdef0123") == signature
     assert len(signature) == 43
 
 
 def test_each_purpose_and_each_key_has_its_own() -> None:
-    ours, theirs = Signatures(KEY), Signatures(bytes(32))
+    ours, theirs = SessionSigner(KEY), SessionSigner(bytes(32))
     made = {
         signer.of(purpose, text)
         for signer in (ours, theirs)
@@ -47,7 +47,7 @@ def test_each_purpose_and_each_key_has_its_own() -> None:
 
 @given(st.text(max_size=120))
 def test_no_text_is_a_token_or_a_session(text: str) -> None:
-    signer, people = Signatures(KEY), sessions()
+    signer, people = SessionSigner(KEY), sessions()
     assert signer.text("link", text) is None
     assert signer.text("ticket", text) is None
     assert people.of({"who": text}) is None
