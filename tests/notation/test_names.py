@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from roslin import Collection, load
 from roslin.errors import NotationError
 from roslin.notation import detect
-from roslin.notation.names import looks_like_names, read_names
+from roslin.notation.names import in_octaves_of, looks_like_names, read_names, with_octaves
 from roslin.notation.query import read_query
 from roslin.starter import tunes_path
 
@@ -150,3 +151,24 @@ def test_the_same_everywhere(tmp_path: Path) -> None:
         assert tunes.search("c d e c c d e c e f g", k=1)[0].id == "frere-jacques"
     [melody] = load("do ré mi")
     assert melody.notes["pitch_midi"].tolist() == [60, 62, 64]
+
+
+@pytest.mark.parametrize(
+    ("text", "heights", "octaves", "rarer"),
+    [
+        ("c g c", [60, 55, 60], "c' g c'", 1.0),  # the likeliest
+        ("c g c", [62, 69, 62], "c' g' c'", math.exp(1.0 + 1.6 - 0.6)),  # in another key, a fifth up
+        ("c g c", [64, 60, 55, 72], "c' g c''", math.exp(0.4 + 4.2 + 2.0 - 0.6)),  # up an eleventh
+        ("c c d", [60, 36, 38], "c' c, d,", math.exp(4.2 + 4.0 + 6.0)),  # down two octaves
+    ],
+)  # fmt: skip
+def test_names_in_the_octaves_of_other_notes(text: str, heights: list[int], octaves: str, rarer: float) -> None:
+    found = in_octaves_of(read_names(text).melody_or_raise(), heights)
+    assert found is not None
+    assert with_octaves(found[0]) == octaves
+    assert found[1] == pytest.approx(rarer)
+
+
+@pytest.mark.parametrize(("text", "heights"), [("c g c", [60, 55]), ("c g c", [60, 55, 61]), ("c' g c'", [60, 55, 60])])
+def test_names_that_other_notes_do_not_have_stay(text: str, heights: list[int]) -> None:
+    assert in_octaves_of(read_names(text).melody_or_raise(), heights) is None

@@ -5,17 +5,19 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from roslin import Collection
 from roslin.errors import NotationError, TimeLimitError
 from roslin.melody import Melody
-from roslin.notation.names import with_octaves
+from roslin.notation.names import in_octaves_of, with_octaves
 from roslin.notation.pae.representations import capitals
-from roslin.notation.query import read_query, readings, surest
+from roslin.notation.query import Surest, read_query, readings, surest
 from roslin.notation.typed import is_bare_abc, plain, without_quotes
 from roslin.run import Ranking, Run
 from roslin.starter import tunes_path
@@ -175,9 +177,14 @@ def listed(*expected: float, **more: Any) -> Run:
     return Run([Ranking("q", ids, tuple(-each for each in expected), expected=expected, **more)])
 
 
+def surest_of(found: list[Melody], search: Callable[[Melody], Run], **melodies: Melody) -> Surest:
+    other = read_query("'4C")
+    return surest(found, search, lambda id: melodies.get(id, other))
+
+
 def test_the_reading_with_the_most_certain_result_is_listed_and_told() -> None:
     lists = {"names": listed(0.5, 3.0), "abc": listed(0.01, 9.0)}
-    used, run, _ = surest(readings("c4 e g c4"), lambda melody: lists[str(melody.notation)])
+    used, run, _ = surest_of(readings("c4 e g c4"), lambda melody: lists[str(melody.notation)])
     assert used.notation == "abc"
     assert run.ids == lists["abc"].ids
     [remark] = run.remarks
@@ -185,7 +192,7 @@ def test_the_reading_with_the_most_certain_result_is_listed_and_told() -> None:
         "The query was read as ABC with lengths. It can also be read as note names with octaves: "
         "choose the notation names."
     )
-    equal, _, _ = surest(readings("c4 e g c4"), lambda _: listed(0.01))
+    equal, _, _ = surest_of(readings("c4 e g c4"), lambda _: listed(0.01))
     assert equal.notation == "names"
 
 
@@ -210,7 +217,7 @@ def test_other_octaves_are_searched_for_and_the_two_surest_readings_are_told() -
     def search(melody: Melody) -> Run:
         return listed(0.001 if melody.notes["pitch_midi"][2] > 60 else 0.5)
 
-    used, run, count = surest(readings("c c g g a a g"), search)
+    used, run, count = surest_of(readings("c c g g a a g"), search)
     assert with_octaves(used) == "c' c' g' g' a' a' g'"
     assert count == 2
     [remark] = run.remarks
@@ -220,16 +227,37 @@ def test_other_octaves_are_searched_for_and_the_two_surest_readings_are_told() -
     )
 
 
+def test_a_result_with_all_the_names_has_the_octaves_that_were_meant() -> None:
+    leaps = read_query("c' e' g'' e' c' g d''")
+
+    def search(melody: Melody) -> Run:
+        is_same = np.diff(melody.notes["pitch_midi"]).tolist() == np.diff(leaps.notes["pitch_midi"]).tolist()
+        return listed(0.01, agreeing=int(is_same))
+
+    read = readings("c e g e c g d")
+    used, run, count = surest_of(read, search, m0=leaps)
+    assert with_octaves(used) == "c' e' g'' e' c' g d''"
+    # Up a third and an octave is e^4 times as rare as up a third, likewise down; and the range is 11 steps, not 8.
+    [_, rarer] = in_octaves_of(read[0], leaps.notes["pitch_midi"].tolist()) or (None, 0.0)
+    assert count == (len(read) + 1) * math.ceil(rarer)
+    assert run[0].expected == pytest.approx(0.01 * count)
+    assert run.headline == "Found"
+    assert run.remarks[0].startswith("The octaves were read as c' e' g'' e' c' g d''. Another reading is c' e' g' ")
+    assert used.deviations[-1].startswith("read names without an octave as the octaves with the most certain result")
+    unsung, run, count = surest_of(read, lambda _: listed(0.01), m0=leaps)  # its notes differ in something else
+    assert (with_octaves(unsung), count) == (with_octaves(read[0]), len(read))
+
+
 def test_every_reading_brings_chance_matches_of_its_own() -> None:
     lists = {"names": listed(0.5, 3.0), "abc": listed(0.001, 2.0)}
-    _, run, count = surest(readings("c4 e g c4"), lambda melody: lists[str(melody.notation)])
+    _, run, count = surest_of(readings("c4 e g c4"), lambda melody: lists[str(melody.notation)])
     assert count == 2
     assert [hit.expected for hit in run] == [0.002, 4.0]
     assert [hit.value for hit in run] == pytest.approx([-0.001 - math.log10(2), -2.0 - math.log10(2)])
-    _, with_ties, count = surest([read_query("'4CC2DDE4F-F")], lambda _: listed(0.02))
+    _, with_ties, count = surest_of([read_query("'4CC2DDE4F-F")], lambda _: listed(0.02))
     assert count == 2
     assert with_ties[0].expected == 0.04
-    _, one, count = surest([read_query("'4CDEF")], lambda _: listed(0.02))
+    _, one, count = surest_of([read_query("'4CDEF")], lambda _: listed(0.02))
     assert count == 1
     assert one[0].expected == 0.02
 
@@ -241,7 +269,7 @@ def test_one_reading_is_searched_for_once_and_nothing_is_told() -> None:
         asked.append(str(melody.notation))
         return listed(0.001)
 
-    _, run, _ = surest(readings("'4CCDE"), search)
+    _, run, _ = surest_of(readings("'4CCDE"), search)
     assert asked == ["pae"]
     assert run.remarks == ()
 
@@ -255,7 +283,7 @@ def test_one_reading_is_searched_for_once_and_nothing_is_told() -> None:
 )
 def test_a_list_without_a_measure_of_certainty_is_that_of_the_first_reading(run: Run) -> None:
     asked = list[Any]()
-    used, found, _ = surest(readings("c4 c4 g g c4"), lambda melody: asked.append(melody) or run)  # type: ignore[func-returns-value]
+    used, found, _ = surest_of(readings("c4 c4 g g c4"), lambda melody: asked.append(melody) or run)  # type: ignore[func-returns-value]
     assert [used] == asked
     assert used.notation == "names"
     assert found.ids == run.ids
@@ -264,7 +292,7 @@ def test_a_list_without_a_measure_of_certainty_is_that_of_the_first_reading(run:
 @pytest.mark.parametrize(("with_ties", "is_used"), [(0.04, True), (0.06, False)])
 def test_repeated_notes_are_read_as_ties_where_the_list_is_better_by_much(with_ties: float, is_used: bool) -> None:
     query = read_query("'4CC2DDE4F-F")
-    used, run, _ = surest([query], lambda melody: listed(0.5 if melody is query else with_ties))
+    used, run, _ = surest_of([query], lambda melody: listed(0.5 if melody is query else with_ties))
     assert (used is not query) is is_used
     assert len(run.remarks) == is_used
     if is_used:
@@ -276,7 +304,7 @@ def test_repeated_notes_are_read_as_ties_where_the_list_is_better_by_much(with_t
 @pytest.mark.parametrize("text", ["'4CDEF", "'4CCCC", "'4CCDD"])
 def test_ties_are_not_tried_without_repeated_notes_or_with_too_few_others(text: str) -> None:
     asked = list[Any]()
-    surest([read_query(text)], lambda melody: asked.append(melody) or listed(0.5))  # type: ignore[func-returns-value]
+    surest_of([read_query(text)], lambda melody: asked.append(melody) or listed(0.5))  # type: ignore[func-returns-value]
     assert len(asked) == 1
 
 
@@ -286,7 +314,7 @@ def test_another_reading_for_which_the_time_is_over_changes_nothing() -> None:
             return listed(0.5)
         raise TimeLimitError("too long")
 
-    used, run, _ = surest(readings("c4 e g c4"), search)
+    used, run, _ = surest_of(readings("c4 e g c4"), search)
     assert used.notation == "names"
     assert run.ids == ["m0"]
 

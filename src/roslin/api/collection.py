@@ -202,7 +202,7 @@ class Collection(Store):
         if isinstance(query, Melody):
             run = searched(query)
         else:
-            used, run, _ = surest(asked, searched)
+            used, run, _ = surest(asked, searched, self.__getitem__)
             _warn(used)
         return run.with_titles(dict(self._in_chunks(_TITLES, run.ids)))
 
@@ -312,7 +312,9 @@ class Collection(Store):
         found = self._readings(query)
         used, count = found[0], 1
         if chosen.estimates_chance and has_readings(found):
-            used, _, count = surest(found, lambda reading: search(Request(reading, chosen), self, work))
+            used, _, count = surest(
+                found, lambda reading: search(Request(reading, chosen), self, work), self.__getitem__
+            )
         _warn(used)
         return used, count
 

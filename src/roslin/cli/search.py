@@ -101,7 +101,9 @@ def search_command(
                     radius=radius, threads=threads, seconds=left, progress=progress,
                 )  # fmt: skip
 
-            query, run = (found[0], searched(found[0])) if asked.itself else surest(found, searched)[:2]
+            query, run = (
+                (found[0], searched(found[0])) if asked.itself else surest(found, searched, opened.__getitem__)[:2]
+            )
         if len(found) > 1:
             tell(query)
         run = run.matches if sure else run
@@ -223,7 +225,7 @@ def explain_command(
         found = asked.readings(opened, options)
         query, count = found[0], 1
         if not is_cut and chosen.estimates_chance and not asked.itself and has_readings(found):
-            query, _, count = surest(found, lambda reading: opened.search(reading, chosen))
+            query, _, count = surest(found, lambda reading: opened.search(reading, chosen), opened.__getitem__)
         if len(found) > 1:
             tell(query)
         if is_cut:

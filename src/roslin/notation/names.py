@@ -15,15 +15,18 @@ Names say nothing about lengths: every note is a quarter.
 from __future__ import annotations
 
 import io
+import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any
+
+import numpy as np
 
 from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import TICKS_PER_QUARTER, Melody, note_name, note_table
@@ -205,6 +208,34 @@ def in_other_octaves(text: str) -> Iterator[Record]:
             yield Record(_melody(text, found, pitches), tuple(_told(text, found, pitches, is_nearest=False)))
 
 
+def in_octaves_of(melody: Melody, pitches: Sequence[int]) -> tuple[Melody, float] | None:
+    """Names without octaves, in the octaves of notes that have these names one after the other; None where none do.
+
+    With it comes how many times likelier the likeliest octaves are.
+
+    >>> found = in_octaves_of(read_names("c g c").melody_or_raise(), [64, 60, 55, 72, 67])
+    >>> with_octaves(found[0]) if found else None
+    "c' g c''"
+    """
+    text, asked = str(melody.music), melody.notes["pitch_midi"].astype(np.int64)
+    found, heights = _scanned(text), np.asarray(pitches, dtype=np.int64)
+    if not found.have_no_octave or len(heights) < len(asked):
+        return None
+    windows = np.lib.stride_tricks.sliding_window_view(heights, len(asked))
+    has_names = ((windows - windows[:, :1] - asked + asked[0]) % 12 == 0).all(axis=1)
+    if not has_names.any():
+        return None
+    window = windows[np.flatnonzero(has_names)[0]]
+    letters = list(_letters(found))
+    lowest = np.array([pitch_numbers(place, 0, alter)[0] for place, alter in letters])
+    octaves = ((window - window[0] + lowest[0] - lowest) // 12 + _FIRST_OCTAVE).tolist()
+    places = [place for place, _ in letters]
+    placed = _pitches(found, octaves)
+    told = tuple(_told(text, found, placed, is_nearest=False))
+    dearer = _price(places, octaves) - _price(places, _likeliest(places)[0])
+    return Record(_melody(text, found, placed), told).melody_or_raise(), math.exp(max(dearer, 0.0))
+
+
 def with_octaves(melody: Melody, most: int = 40) -> str:
     """The names that a melody was read from, each with a mark for its octave; so many at most."""
     names = _scanned(str(melody.music)).names
@@ -278,16 +309,28 @@ def _likeliest(places: list[int]) -> list[list[int]]:
     kept: list[tuple[float, int, int, int, tuple[Any, ...]]] = [(0.0, first, first, first, (_FIRST_OCTAVE, ()))]
     for before, place in pairwise(places):
         up = (place - before) % 7
-        moves = [(up, _UP[up]), (up - 7, _DOWN[up]), *([(7, _OCTAVE_UP)] if not up else [])]
+        moves = [up, up - 7, *([7] if not up else [])]
         longer = []
         for price, last, low, high, chain in kept:
-            for steps, dearer in moves:
+            for steps in moves:
                 height = last + steps
                 lowest, highest = min(low, height), max(high, height)
                 wider = max(highest - lowest, _USUAL_RANGE) - max(high - low, _USUAL_RANGE)
-                longer.append((price + dearer + wider, height, lowest, highest, (height // 7, chain)))
+                longer.append((price + _of_move(steps) + wider, height, lowest, highest, (height // 7, chain)))
         kept = sorted(longer, key=itemgetter(0))[:_BEGINNINGS]
     return [_unchained(chain) for price, *_, chain in kept[: _OTHERS + 1] if price < kept[0][0] + _UNLIKELY]
+
+
+def _of_move(steps: int) -> float:
+    """The price of going up by so many steps, or down by as many below 0."""
+    octaves, up = divmod(steps, 7)
+    return _UP[up] + _OCTAVE_UP * octaves if steps >= 0 else _DOWN[up] - _OCTAVE_UP * (octaves + 1)
+
+
+def _price(places: list[int], octaves: list[int]) -> float:
+    heights = [7 * octave + place for place, octave in zip(places, octaves, strict=True)]
+    moves = sum(_of_move(height - before) for before, height in pairwise(heights))
+    return moves + max(max(heights) - min(heights) - _USUAL_RANGE, 0)
 
 
 def _unchained(chain: tuple[Any, ...]) -> list[int]:

@@ -4,6 +4,9 @@ A text that makes sense in two notations has two readings, names without octaves
 be ties in another source. `surest` searches for these readings too, and keeps the list with the most certain result.
 Every reading brings chance matches of its own, so each E of that list is multiplied by the number of readings.
 
+If no list has all notes of names without octaves, but a result has all the names, its octaves are one more reading. Not
+all octaves can be searched for, so each E is also multiplied by how much likelier the likeliest octaves are.
+
 A melody pasted over several lines is one melody: lines that have no header of their own are joined, and that is told.
 Places of problems are those of the text as it was typed.
 """
@@ -24,7 +27,7 @@ import numpy as np
 from roslin.errors import NotationError, Problem, TimeLimitError
 from roslin.melody import Melody
 from roslin.notation import Options, Record, Source, is_path, records
-from roslin.notation.names import in_other_octaves, with_octaves
+from roslin.notation.names import in_octaves_of, in_other_octaves, with_octaves
 from roslin.notation.pae import as_catalogued, write
 from roslin.notation.pae import read as read_pae
 from roslin.notation.pae.representations import capitals
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 _LIKELIER = 10.0  # by so much: of 200 queries of 8 notes with a wrong one, none was found less well
 _LEAST_TIED = 3  # fewer notes say nothing
+_OCTAVES_FROM = 10  # results
 _KINDS = {"names": "note names with octaves", "abc": "ABC with lengths", "pae": "Plaine & Easie"}
 _HEADER = re.compile(r"\s*(?:[%@$‡{\[]|03[16]\b|[A-Zm]:)")
 
@@ -75,15 +79,17 @@ def readings(text: str, format: str | None = None, *, strict: bool = False) -> l
 
 
 class Surest(NamedTuple):
-    """The reading of a query that was used, its list, and how many readings were searched for."""
+    """The reading of a query that was used, its list, and by how many readings each E was multiplied."""
 
     melody: Melody
     run: Run
     readings: int
 
 
-def surest(found: Sequence[Melody], search: Callable[[Melody], Run]) -> Surest:
+def surest(found: Sequence[Melody], search: Callable[[Melody], Run], melody_of: Callable[[str], Melody]) -> Surest:
     """The reading of a query whose list has the most certain result, and that list; the first of equal ones.
+
+    `melody_of` has the melodies that `search` finds, by their ids.
 
     Where no list has anything close, the query is also searched for with its repeated notes as ties. That list has to
     be better by much, because it stands for music that was not typed. The remarks of the list tell how the query was
@@ -99,7 +105,12 @@ def surest(found: Sequence[Melody], search: Callable[[Melody], Run]) -> Surest:
             lists[place] = other
     best, *rest = sorted(lists, key=lambda place: (_expected(lists[place]), place))
     used, run, count = found[best], lists[best], len(lists)
-    remarks = _remarks(found, used, found[rest[0]] if rest else None)
+    second = found[rest[0]] if rest else None
+    named = None if not rest or _has_all(run) else _octaves_found(used, run, melody_of)
+    other = None if named is None else _searched(named[0], search)
+    if named is not None and other is not None and _has_all(other):
+        used, run, second, count = named[0], other, used, (count + 1) * math.ceil(named[1])
+    remarks = _remarks(found, used, second)
     tied = None if run.times(count).is_close else _tied(used)
     other = None if tied is None else _searched(tied, search)
     if tied is not None and other is not None:
@@ -120,6 +131,20 @@ def _searched(melody: Melody, search: Callable[[Melody], Run]) -> Run | None:
     with suppress(TimeLimitError):
         return search(melody)
     return None
+
+
+def _octaves_found(names: Melody, run: Run, melody_of: Callable[[str], Melody]) -> tuple[Melody, float] | None:
+    """The reading in the octaves of the first result that has all the names, and how much likelier others are."""
+    if names.notation != "names":
+        return None
+    notes = (melody_of(id).notes for id in run.ids[:_OCTAVES_FROM])
+    lines = (each["pitch_midi"][~each["is_grace"]].tolist() for each in notes)
+    return next((made for line in lines if (made := in_octaves_of(names, line)) is not None), None)
+
+
+def _has_all(run: Run) -> bool:
+    """Whether a melody has every note of the query."""
+    return any(ranking.agreeing for ranking in run.rankings.values())
 
 
 def _expected(run: Run) -> float:

@@ -180,7 +180,11 @@ class PageSearch:
                 raise TimeLimitError(str(error)) from error  # the list of another reading is there
             return lists[id(query)].run
 
-        query, run, count = (readings[0], searched(readings[0]), 1) if asked.id else surest(readings, searched)
+        query, run, count = (
+            (readings[0], searched(readings[0]), 1)
+            if asked.id
+            else surest(readings, searched, self.collection.__getitem__)
+        )
         found = lists[id(query)]
         if count > 1:  # each E is that of all readings
             found = self.listed(run, found.searched, found.steps)
