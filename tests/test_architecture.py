@@ -185,6 +185,42 @@ def test_the_first_import_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+PAGE = (SOURCE.parents[1] / "dev" / "architecture.md").read_text("utf-8")
+
+# What a newcomer asks, and where the answer is. The page names the room of each, and its folder where it has one.
+QUESTIONS = {
+    "Where is the clef of a Plaine & Easie incipit read?": ("notation/pae/signatures.py", "read_clef"),
+    "Where does a search decide which melodies to compare exactly?": ("search/refine.py", "refine"),
+    "Where are the parameters of a search checked?": ("search/request.py", "Request"),
+    "Where is E computed?": ("search/chance.py", "Null"),
+    "Where is a damaged file of a collection noticed?": ("collection/arrays.py", "damaged_files"),
+    "Which module calls C?": ("native/kernels.py", "available"),
+    "Where is the metric ADR defined?": ("evaluate/measures/adr.py", "average_dynamic_recall"),
+    "Where do rankings of experts become groups?": ("truth/grouping.py", "group_rankings"),
+    "Where are the options of `roslin search` declared?": ("cli/search.py", "search_command"),
+    "Where are melodies put into groups of the same tune?": ("concordances/groups.py", "groups_of"),
+}
+
+
+def test_the_page_leads_to_ten_answers() -> None:
+    assert len(PAGE.split()) <= 700
+    missing = []
+    for path, name in QUESTIONS.values():
+        tree = ast.parse((SOURCE / path).read_text("utf-8"))
+        defined = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        *folders, _module = path.split("/")
+        missing += [f"{path}: {name}"] * (name not in defined)
+        missing += [
+            f"{folder} on the page" for folder in folders if f"`{folder}`" not in PAGE and f"{folder}/" not in PAGE
+        ]
+    assert missing == []
+
+
+def test_the_page_names_every_room() -> None:
+    named = set(re.findall(r"`(\w+)/?`", PAGE))
+    assert set(ROOMS) - named <= {"interop", "rows", "starter", "__main__"}
+
+
 def test_only_packages_list_their_names() -> None:
     """A module's names without an underscore are its public ones."""
     own = [path for path in MODULES if path.name != "__init__.py"]
