@@ -1,12 +1,13 @@
 # make demo    set everything up and show what Roslin does
-# make test    set everything up and run the tests
+# make quick   set everything up and run the tests that take a minute: no browser, cluster, kill or PostgreSQL
+# make test    set everything up and run all tests
 # make sanitize   run the tests of the kernels with sanitizers in the kernels (needs gcc)
 # make check   formatting, lint, types, direction of imports
 # make docs    build the documentation as a site
 # make lock    renew requirements.lock, the versions and checksums of everything that is installed (needs uv)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test sanitize check docs lock clean
+.PHONY: help demo quick test sanitize check docs lock clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -14,9 +15,12 @@ help:
 demo: .venv/ready-demo
 	@.venv/bin/roslin demo --output demo
 
+quick: .venv/ready-test .venv/ready-docs
+	@.venv/bin/python -m pytest -q -n 2 --dist loadfile -m "not (browser or cluster or kills or long or postgresql)"
+
 test: .venv/ready-test .venv/ready-docs
 	@tools/install_programs.sh
-	@.venv/bin/python -m pytest -n 3 --dist loadfile
+	@.venv/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 40 --durations-min 5
 
 sanitize: .venv/ready-test
 	@tools/sanitize.sh

@@ -1,4 +1,7 @@
-"""What all tests share: the real data beside the project, programs that may be missing, and what a skip means.
+"""What all tests share: the real data beside the project, programs that may be missing, markers, and what a skip means.
+
+`make quick` leaves out the tests with a marker (pyproject.toml). Tests that use a browser, PostgreSQL or a cluster are
+marked here, by their fixtures; the others name their marker. Files with marked tests take longest, so they run first.
 
 With ROSLIN_REQUIRE_ALL set (as .ci/run does) a skipped test is a failed test.
 """
@@ -23,6 +26,24 @@ ROOT = Path(__file__).parents[1]
 # The same examples in every run; how long one takes says nothing on a busy computer.
 settings.register_profile("roslin", deadline=None, derandomize=True, database=None, max_examples=50)
 settings.load_profile("roslin")
+
+
+MARKED_BY = {"chromium": "browser", "postgresql": "postgresql", "cluster": "cluster"}
+MARKERS = {*MARKED_BY.values(), "kills", "long"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    marked = set()
+    for item in items:
+        needed = set(getattr(item, "fixturenames", ()))
+        if hasattr(item, "callspec"):
+            needed |= {value for value in item.callspec.params.values() if value == "postgresql"}
+        for fixture in needed & MARKED_BY.keys():
+            item.add_marker(MARKED_BY[fixture])
+        if MARKERS & {mark.name for mark in item.iter_markers()}:
+            marked.add(item.path)
+    items.sort(key=lambda item: item.path not in marked)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -30,6 +30,7 @@ from room_graph import (
     imported_rooms,
     modules,
     named_rooms,
+    parsed,
     reduced,
     room,
 )
@@ -78,7 +79,7 @@ MOST_PARAMETERS = 10
 
 def long_functions(path: Path) -> Iterator[str]:
     """Functions with too many parameters; a method's own object is none."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
             if len([name for name in names if name not in ("self", "cls")]) > MOST_PARAMETERS:
@@ -98,7 +99,7 @@ def test_no_function_takes_more_than_ten_parameters() -> None:
 def test_no_two_classes_have_one_name() -> None:
     owners = defaultdict(set)
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 owners[node.name].add(path.relative_to(SOURCE).as_posix())
     assert {name: sorted(paths) for name, paths in owners.items() if len(paths) > 1} == {}
@@ -115,8 +116,9 @@ def test_the_check_sees_a_wrong_arrow(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
     wrong.write_text("def f():\n    from roslin.cli import main\n")
     assert imported_rooms(wrong) == {"cli"}
-    wrong.write_text("import importlib\nx = 'roslin.web.app:make'\ny = importlib.import_module('roslin.cli')\n")
-    assert named_rooms(wrong) == {"web", "cli"}
+    late = tmp_path / "late.py"
+    late.write_text("import importlib\nx = 'roslin.web.app:make'\ny = importlib.import_module('roslin.cli')\n")
+    assert named_rooms(late) == {"web", "cli"}
     assert named_rooms(BY_NAME) == {"notation", "playback", "report"}
 
 
@@ -206,7 +208,7 @@ def test_the_page_leads_to_ten_answers() -> None:
     assert len(PAGE.split()) <= 700
     missing = []
     for path, name in QUESTIONS.values():
-        tree = ast.parse((SOURCE / path).read_text("utf-8"))
+        tree = parsed(SOURCE / path)
         defined = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
         *folders, _module = path.split("/")
         missing += [f"{path}: {name}"] * (name not in defined)
@@ -225,6 +227,54 @@ def test_only_packages_list_their_names() -> None:
     """A module's names without an underscore are its public ones."""
     own = [path for path in MODULES if path.name != "__init__.py"]
     assert [path for path in own if "\n__all__ = " in path.read_text("utf-8")] == []
+
+
+def private_constants(path: Path) -> Iterator[str]:
+    """The constants with an underscore that a test patches or reads, each with its module."""
+    modules = dict[str, str]()
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            modules |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("setattr"):
+            named = ast.unparse(node.args[0]).strip("'")
+            if isinstance(node.args[1], ast.Constant) and not isinstance(node.args[0], ast.Constant):
+                named = f"{modules.get(named, named)}.{node.args[1].value}"
+        elif isinstance(node, ast.Attribute):
+            named = f"{modules.get(ast.unparse(node.value), '')}.{node.attr}"
+        elif isinstance(node, ast.alias):
+            named = modules.get(node.asname or node.name, "")
+        else:
+            continue
+        if re.fullmatch(r"roslin\.[\w.]+\._[A-Z][A-Z_0-9]*", named):
+            yield named
+
+
+def test_tests_use_private_constants_only_of_their_own_room() -> None:
+    tests = Path(__file__).parent
+    wrong = [
+        f"{path.relative_to(tests)}: {named}"
+        for path in sorted(tests.glob("*/**/test_*.py"))
+        for named in private_constants(path)
+        if named.split(".")[1] != path.relative_to(tests).parts[0]
+    ]
+    assert wrong == []
+
+
+def test_the_check_sees_private_constants(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(
+        "from roslin.run import run as module\nfrom roslin.web.app import _LIMIT\n"
+        "def test(monkeypatch):\n    monkeypatch.setattr(module, '_MOST', 1)\n"
+        "    monkeypatch.setattr('roslin.api._FEW', 2)\n    assert module._ONE\n"
+    )
+    assert sorted(private_constants(wrong)) == [
+        "roslin.api._FEW",
+        "roslin.run.run._MOST",
+        "roslin.run.run._ONE",
+        "roslin.web.app._LIMIT",
+    ]
 
 
 def test_types_of_arrays_are_named_in_one_module() -> None:

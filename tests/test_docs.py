@@ -244,6 +244,7 @@ def reader(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: str(page.relative_to(DOCS)))
 def test_commands_print_what_is_shown(
     page: Path, reader: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -282,6 +283,7 @@ def test_blocks_are_run_or_have_a_reason(page: Path) -> None:
         assert match[1] or "roslin " not in match[2], f"{page.name}: a block of commands is sh or console:\n{match[2]}"
 
 
+@pytest.mark.long
 def test_commands_of_the_readme(reader: Path) -> None:
     """Every command of the README, in its order, with the files that it names as the reader's own."""
     (reader / "tunes").mkdir()

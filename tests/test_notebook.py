@@ -14,6 +14,8 @@ import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
+pytestmark = pytest.mark.long
+
 CELLS = {
     "start": """
 import warnings

@@ -21,6 +21,8 @@ from roslin.errors import NotationError, Problem
 from roslin.notation import kern, musicxml, pae
 from roslin.notation.scores import to_mei
 
+pytestmark = pytest.mark.long
+
 TOOLS = Path(soak.__file__).parent
 INPUTS = 68  # four of each format
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "roslin"
@@ -71,10 +72,16 @@ def room(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a module."""
+    return ast.parse(path.read_text("utf-8"))
+
+
 def imported_modules(path: Path) -> set[str]:
     """The modules that a module imports, wherever in it the import stands."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -92,7 +99,7 @@ def imported_rooms(path: Path) -> set[str]:
 def named_rooms(path: Path) -> set[str]:
     """Rooms that are named to be imported later: "roslin.room.module:function", or the text given to import_module."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             named = _NAMED.fullmatch(node.value)
             found |= {named[1]} if named and named[2] else set()

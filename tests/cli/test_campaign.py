@@ -90,6 +90,7 @@ def kept(path: Path) -> list[tuple[str, float]]:
         connection.close()
 
 
+@pytest.mark.kills
 def test_killed_in_the_middle(folder: Path) -> None:
     arguments = ("campaign", "starter.roslin", "--truth", truth_path(), "--matcher", "dp", "--matcher", "emd", "-k", 9)
     names = ("campaign.json", "runs/dp.run", "runs/emd.run")
@@ -109,6 +110,7 @@ def test_killed_in_the_middle(folder: Path) -> None:
         assert (folder / "killed" / name).read_bytes() == (folder / "whole" / name).read_bytes()
 
 
+@pytest.mark.kills
 def test_an_interrupt_says_that_nothing_is_lost(folder: Path) -> None:
     arguments = ("campaign", "starter.roslin", "--truth", truth_path(), "--matcher", "emd", "-o", "stopped")
     process = subprocess.Popen(

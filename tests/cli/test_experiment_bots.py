@@ -17,6 +17,8 @@ from roslin.errors import ArgumentError, ExperimentError, UnknownNameError
 from roslin.starter import truth_path
 from roslin.web.experiment.rehearsal import blank_copy, served_copy, serving
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:

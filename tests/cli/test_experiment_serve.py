@@ -137,6 +137,7 @@ def _opened(address: str, browser: OpenerDirector, process: subprocess.Popen[str
             time.sleep(0.1)
 
 
+@pytest.mark.long
 def test_a_study_served_by_two_processes(folder: Path, tmp_path: Path) -> None:
     port = free_port()
     link = typed("invite", folder, "--public-address", f"http://127.0.0.1:{port}").stdout.split(",")[-1].strip()
@@ -154,6 +155,7 @@ def test_a_study_served_by_two_processes(folder: Path, tmp_path: Path) -> None:
     assert link.rpartition("/")[2] not in said
 
 
+@pytest.mark.long
 def test_trying_a_study_leaves_nothing_behind(tmp_path: Path) -> None:
     toml = tmp_path / "study.toml"
     toml.write_text(study_text(SMALL, {}), encoding="utf-8")

@@ -105,6 +105,7 @@ def test_a_campaign_asks_again_when_the_file_has_changed(folder: Path) -> None:
     assert [line.split()[2] for line in after.splitlines()] == ["c", "d", "b"]
 
 
+@pytest.mark.long
 def test_every_worker_of_the_page_has_it(folder: Path, tmp_path: Path) -> None:
     with running(folder / "tunes.roslin", tmp_path, "--workers", "2", "--plugin", str(folder / "mine.py")) as server:
         asked = urlencode({"id": "a", "matcher": "lengths", "k": 3, "all": True})

@@ -608,6 +608,7 @@ print("done")
 """
 
 
+@pytest.mark.kills
 @pytest.mark.parametrize("work", ["build", "add", "remove"])
 def test_killed_at_every_step(collection_path: Path, tmp_path: Path, work: str) -> None:
     """A process that kills itself (SIGKILL) at the n-th change of the folder, for every n."""
@@ -650,6 +651,7 @@ write.build((Melody.from_notes([0, 1], [1, 1], [60, 60 + k % 50], id=f"m{k}") fo
 """
 
 
+@pytest.mark.kills
 def test_killed_at_any_time(tmp_path: Path) -> None:
     """The same from outside, at times spread over the whole build; also a first build, which leaves no collection."""
     target = tmp_path / "any.roslin"

@@ -20,7 +20,7 @@ from roslin.starter import tunes_path
 
 
 def test_lines_are_cut_and_keep_their_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "_LINES", 10)
+    monkeypatch.setattr(parts, "LINES_AT_ONCE", 10)
     lines = tunes_path().read_text("utf-8").splitlines()[:34]
     lines[25] = "{broken"
     for name in ("tunes.jsonl", "tunes.jsonl.gz"):

@@ -17,6 +17,8 @@ from roslin import Collection, load
 from roslin.melody import Melody
 from roslin.starter import tunes_path
 
+pytestmark = pytest.mark.kills
+
 KILLS = 10
 TURNS = 10  # variants of every tune, so that there are several pieces of each kind
 MOST_SECONDS = 300

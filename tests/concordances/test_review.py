@@ -273,6 +273,7 @@ def test_merged_decisions_in_memory_are_not_written(tmp_path: Path) -> None:
         merged.decide("a", "b", "accept", "", "A")
 
 
+@pytest.mark.kills
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
     path = tmp_path / "review.jsonl"
     script = (
@@ -325,6 +326,7 @@ def test_whoever_holds_the_lock_too_long_is_not_waited_for(tmp_path: Path, monke
 # Kills and damage.
 
 
+@pytest.mark.kills
 @pytest.mark.usefixtures("careless_disk")
 def test_a_kill_at_any_byte_loses_only_what_was_being_written(tmp_path: Path) -> None:
     path = tmp_path / "review.jsonl"
@@ -348,6 +350,7 @@ def test_a_kill_at_any_byte_loses_only_what_was_being_written(tmp_path: Path) ->
             assert all("is no decision and was left out" in note for note in after.notes)
 
 
+@pytest.mark.kills
 def test_what_was_kept_is_there_after_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "review.jsonl"
     script = (

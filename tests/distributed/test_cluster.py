@@ -22,6 +22,8 @@ from roslin.errors import ArgumentError, ClusterError, CollectionError, MelodyEr
 from roslin.search.work import Work
 from roslin.starter import tunes_path
 
+pytestmark = pytest.mark.cluster
+
 PROGRAM = str(Path(sys.executable).with_name("dask"))
 
 

@@ -20,6 +20,8 @@ from roslin.notation import parts
 from roslin.search.work import Work
 from roslin.starter import truth_path, tunes_path
 
+pytestmark = pytest.mark.cluster
+
 QUERIES = ("roslin-castle", "la-folia")
 
 
@@ -41,7 +43,7 @@ def everything(folder: Path) -> list[object]:
 def test_a_collection_is_built(
     cluster: ClusterWork, starter: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "_LINES", 50)
+    monkeypatch.setattr(parts, "LINES_AT_ONCE", 50)
     lines = tunes_path().read_text("utf-8").splitlines()
     sources = tmp_path / "sources"
     sources.mkdir()

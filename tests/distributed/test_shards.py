@@ -137,6 +137,7 @@ def test_commands(starter: Collection, tmp_path: Path) -> None:
     assert f"shards, {len(starter)} melodies" in Path(page).read_text("utf-8")
 
 
+@pytest.mark.cluster
 def test_what_the_commands_refuse(starter: Collection, folder: Path) -> None:
     runner = CliRunner()
     whole = runner.invoke(app, ["search", str(starter.path), "--id", "la-folia", "--dask", "local:1"])

@@ -16,6 +16,8 @@ from roslin.experiment.visits import Audit, Habits, Population, Visit, audit, vi
 from roslin.starter import truth_path
 from roslin.truth.qrel import read_truth
 
+pytestmark = pytest.mark.long
+
 ALL = Habits(careless=0.2, quit=0.2, double=0.3, tabs=0.3, offline=0.3)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from tests.experiment.rehearsing import opened, rehearsed
 from tests.experiment.studies import starter_study
 from typer.testing import CliRunner
@@ -15,6 +16,8 @@ from roslin.experiment.visits import Habits
 from roslin.starter import truth_path, tunes_path
 from roslin.truth import grouped_truth, method_named, read_rankings
 from roslin.truth.qrel import read_truth
+
+pytestmark = pytest.mark.long
 
 EXPERTS, QUERIES, QUOTA = 37, 5, 30
 

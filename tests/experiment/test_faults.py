@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tests.experiment.killing import KillableServer, keep_busy, quiet_settings
 from tests.experiment.studies import small_study
 from tests.postgresql import Cluster
@@ -19,6 +20,8 @@ from tests.postgresql import Cluster
 from roslin.experiment.bots import Bots
 from roslin.experiment.visits import Habits, Population, audit
 from roslin.web.experiment.study import OpenStudy
+
+pytestmark = pytest.mark.kills
 
 WORK = 100  # events in the log before anything goes wrong; about half of them are decisions
 HABITS = Habits(double=0.2, tabs=0.2, offline=0.2, patience_seconds=90)

@@ -198,6 +198,7 @@ folder.create_study(Path(sys.argv[1]))
 """
 
 
+@pytest.mark.kills
 def test_a_killed_creation_leaves_no_study_and_the_next_one_clears_up(tmp_path: Path) -> None:
     toml = two_queries(tmp_path)
     assert subprocess.run([sys.executable, "-c", KILLED, toml], check=False).returncode == 9
@@ -237,6 +238,7 @@ with throwaway_study(Path(sys.argv[1])) as study:
 """
 
 
+@pytest.mark.kills
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_study_to_try_is_gone_also_where_the_process_is_ended(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-c", TRIED, str(two_queries(tmp_path))]

@@ -86,7 +86,7 @@ def test_it_is_made_once_and_read_back(folder: Path, monkeypatch: pytest.MonkeyP
         made = open_table(collection)
         assert same(made, build_table(collection.packed(), worth_of_any_length()))
         assert table_path(folder, collection.about["token"]).is_file()
-        monkeypatch.setattr(making, "_MELODIES_AT_ONCE", 7)
+        monkeypatch.setattr(making, "MELODIES_AT_ONCE", 7)
         assert same(made, build_table(collection.packed(), worth_of_any_length()))
     monkeypatch.setattr(module, "build_table", lambda *_, **__: pytest.fail("it is there already"))
     with Collection(folder) as collection:

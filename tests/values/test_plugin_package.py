@@ -24,6 +24,8 @@ from tests.web.running import running
 
 import roslin
 
+pytestmark = pytest.mark.long
+
 PROJECT = """
 [project]
 name = "tune-lengths"

@@ -348,6 +348,7 @@ def raw(port: int, data: bytes, *, answer: bool = True) -> bytes:
         return connection.recv(65536) if answer else b""
 
 
+@pytest.mark.long
 def test_a_real_server(starter: Path, tmp_path: Path) -> None:
     """Two processes: a large upload is refused at its first line, a client leaves, and the end is clean."""
     with running(starter, tmp_path, "--workers", "2", "--rate", "100000", "--title", "Tunes") as server:

@@ -16,6 +16,8 @@ import pytest
 from tests.waiting import until
 from tests.web.running import Server, running
 
+pytestmark = pytest.mark.long
+
 MATCHERS = Path(__file__).with_name("slow_matchers.py")
 # Far from what it takes (5 seconds), and from what it must not take (a minute): the computer may be busy.
 SOON = 20.0

@@ -15,7 +15,7 @@ from roslin.notation import detect, records, unreadable, with_ids
 from roslin.notation.record import Record, Voices
 from roslin.notation.sources import DAMAGED, id_stem, open_streams
 
-_LINES = 1000
+LINES_AT_ONCE = 1000
 _HEAD_BYTES = 4096
 
 
@@ -56,7 +56,7 @@ def _lines(path: Path, opened: io.BufferedReader) -> Iterator[Part]:
     before, records_before, is_over = 0, 0, False
     while not is_over:
         held, damage = list[bytes](), None
-        while len(held) < _LINES and not is_over:
+        while len(held) < LINES_AT_ONCE and not is_over:
             try:
                 line = opened.readline()
             except DAMAGED as error:

@@ -25,7 +25,7 @@ from roslin.types import Allocate, Array, Numbers, Progress, Scores
 MELODIES = 64  # side by side
 FIELDS = 5  # pitch, value, kind, label, interval
 NO_PITCH, NO_NOTE = 15, -127  # the pitch and the interval behind the end of a melody: they equal nothing
-_MELODIES_AT_ONCE = 50_000
+MELODIES_AT_ONCE = 50_000
 DTYPES = {
     "starts": np.int64,
     "places": np.int32,
@@ -101,8 +101,8 @@ def build_table(
     packed: Packed, worth: Tables, progress: Progress | None = None, allocate: Allocate | None = None
 ) -> MelodyTable:
     """The table of many melodies, encoded a part at a time."""
-    starts = range(0, len(packed), _MELODIES_AT_ONCE)
-    parts = [packed.part(start, min(start + _MELODIES_AT_ONCE, len(packed))) for start in starts]
+    starts = range(0, len(packed), MELODIES_AT_ONCE)
+    parts = [packed.part(start, min(start + MELODIES_AT_ONCE, len(packed))) for start in starts]
 
     def encoded_parts() -> Iterator[Encoded]:
         for done, part in enumerate(parts, start=1):
