@@ -33,13 +33,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from tests.experiment.bots import Bots
 from tests.experiment.killing import KillableServer, keep_busy, quiet_settings
 from tests.experiment.studies import starter_study
+from tests.experiment.visits import Habits, audit
 from tests.postgresql import Cluster, programs, started
 
 from roslin.display.table import Table
-from roslin.experiment.bots import Bots
-from roslin.experiment.visits import Habits, Population, audit
+from roslin.experiment.bots import Population
 from roslin.web.experiment.study import OpenStudy
 
 SEED = 16

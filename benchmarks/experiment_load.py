@@ -33,15 +33,16 @@ import sqlalchemy as sa
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from tests.experiment.bots import Bots, run_bots
 from tests.experiment.killing import quiet_settings
 from tests.experiment.rehearsing import fifty_study
+from tests.experiment.visits import Habits, Visit, audit
 from tests.postgresql import programs, started
 
 from roslin.display.table import Table
 from roslin.experiment import clock
-from roslin.experiment.bots import Bots, run_bots
+from roslin.experiment.bots import Population
 from roslin.experiment.database import EVENTS, EXPERTS
-from roslin.experiment.visits import Habits, Population, Visit, audit
 from roslin.web.experiment.rehearsal import serving
 from roslin.web.experiment.study import OpenStudy
 

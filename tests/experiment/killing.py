@@ -17,10 +17,11 @@ from http.client import HTTPConnection, HTTPException
 from itertools import count as count_up
 from pathlib import Path
 
+from tests.experiment.bots import Bots, run_bots
+from tests.experiment.visits import Visit
+
 from roslin.errors import NotKeptError
-from roslin.experiment.bots import Bots, run_bots
 from roslin.experiment.study_store import StudyExpert
-from roslin.experiment.visits import Visit
 from roslin.web.experiment.app import serve_study
 from roslin.web.experiment.rehearsal import free_port
 from roslin.web.experiment.study import ExperimentSettings, OpenStudy

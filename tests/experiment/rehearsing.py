@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.experiment.bots import Bots, run_bots
 from tests.experiment.studies import study_text
+from tests.experiment.visits import Audit, Habits, Visit, audit
 
 from roslin import load
+from roslin.experiment.bots import Population
 from roslin.experiment.folder import StudyFolder, create_study
-from roslin.experiment.visits import Audit, Habits, Population, Visit
 from roslin.starter import truth_path, tunes_path
 from roslin.truth.model import Groups
 from roslin.truth.qrel import read_truth
-from roslin.web.experiment.rehearsal import rehearse, serving
+from roslin.web.experiment.rehearsal import key_of, serving
 from roslin.web.experiment.study import ExperimentSettings, OpenStudy
 
 SEED = 4
@@ -34,18 +37,15 @@ def opened(folder: Path, database: str) -> Iterator[OpenStudy]:
 
 def rehearsed(
     folder: Path, database: str, count: int, habits: Habits, model: str = "mallows", noise: float = 0.3
-) -> tuple[list[Visit], Audit, float]:
-    """Simulated experts who go through a study on a server of its own."""
+) -> tuple[list[Visit], Audit]:
+    """Simulated participants under stress, who go through a study on a separate server."""
     truth = read_truth(truth_path())
-    with serving(folder, folder.parent / "server.log", "--database", database) as (address, _):
-        return rehearse(
-            ExperimentSettings(str(folder), database),
-            address,
-            count,
-            lambda study: Population(study.plan, truth, model, noise, SEED),
-            habits,
-            seed=SEED,
-        )
+    options = ("--database", database)
+    with serving(folder, folder.parent / "server.log", *options) as (address, _), opened(folder, database) as study:
+        population = Population(study.plan, truth, model, noise, SEED)
+        links = [(expert.name, study.link(expert, address)) for expert in study.store.invite(count, source="bot")]
+        visits = asyncio.run(run_bots(Bots(address, population, key_of(study), habits, SEED), links))
+        return visits, audit(study.store, visits)
 
 
 def fifty_study(

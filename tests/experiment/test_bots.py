@@ -6,13 +6,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.experiment.bots import Bots, run_bots
 from tests.experiment.rehearsing import SEED, opened, rehearsed
 from tests.experiment.studies import small_study
+from tests.experiment.visits import Audit, Habits, Visit, audit
 
-from roslin.errors import ArgumentError
-from roslin.experiment.bots import Bots, run_bots
+from roslin.experiment.bots import Population, lost_decisions
+from roslin.experiment.bots import Visit as PlainVisit
 from roslin.experiment.events import ranks_of
-from roslin.experiment.visits import Audit, Habits, Population, Visit, audit, visits_table
 from roslin.starter import truth_path
 from roslin.truth.qrel import read_truth
 
@@ -24,7 +25,7 @@ ALL = Habits(careless=0.2, quit=0.2, double=0.3, tabs=0.3, offline=0.3)
 def test_everybody_says_what_they_think_however_they_send_it(tmp_path: Path, database: str) -> None:
     with small_study(tmp_path, ties=True) as folder:
         path, plan = folder.path, folder.plan
-    visits, found, _ = rehearsed(path, database, 12, ALL)
+    visits, found = rehearsed(path, database, 12, ALL)
     assert [visit.problem for visit in visits if visit.problem] == []
     assert {kind for visit in visits for kind in visit.kinds} == {"careless", "quit", "double", "tabs", "offline"}
     assert {visit.end for visit in visits} == {"finished", "quit"}
@@ -54,7 +55,7 @@ def test_comparisons_are_answered(tmp_path: Path, design: str) -> None:
     count = {"pairs": 8, "triplets": 2}[design]
     with small_study(tmp_path, kind=design, comparisons=count) as folder:
         path, database = folder.path, folder.database
-    visits, found, _ = rehearsed(path, database, 4, Habits(double=0.5, offline=0.5))
+    visits, found = rehearsed(path, database, 4, Habits(double=0.5, offline=0.5))
     assert [(visit.end, visit.trials, visit.problem) for visit in visits] == [("finished", 3, "")] * 4
     assert not found.is_bad
     with opened(path, database) as study:
@@ -85,10 +86,4 @@ def test_an_audit_sees_what_is_missing_and_what_is_elsewhere(tmp_path: Path) -> 
         found = audit(study.store, [visit])
         assert found == Audit(acknowledged=2, lost=1, misplaced=1)
         assert found.is_bad
-        rows = {row["what"]: row["number"] for row in visits_table([visit], found, 1.0).rows}
-        assert (rows["acknowledged"], rows["of these lost"], rows["in the wrong trial"]) == (2, 1, 1)
-
-
-def test_shares_are_shares() -> None:
-    with pytest.raises(ArgumentError, match=r"the share double must lie between 0 and 1; got 1.5"):
-        Habits(double=1.5)
+        assert lost_decisions(study.store, [PlainVisit(name, acknowledged=visit.acknowledged)]) == 2

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.experiment.bots import Bots
 from tests.experiment.killing import KillableServer, keep_busy, quiet_settings
 from tests.experiment.studies import small_study
+from tests.experiment.visits import Habits, audit
 from tests.postgresql import Cluster
 
-from roslin.experiment.bots import Bots
-from roslin.experiment.visits import Habits, Population, audit
+from roslin.experiment.bots import Population
 from roslin.web.experiment.study import OpenStudy
 
 pytestmark = pytest.mark.kills

@@ -8,8 +8,8 @@ import pytest
 from tests.experiment.test_design import a_plan
 
 from roslin.errors import ArgumentError, UnknownNameError
+from roslin.experiment.bots import BOT_MODELS, Opinion, Population, levels_of
 from roslin.experiment.plan import Item, Task
-from roslin.experiment.visits import BOT_MODELS, Opinion, Population, levels_of
 
 TASK = Task(Item("q"), tuple(map(Item, ["c", "q", "a", "b", "x", "y"])))
 GROUPS = (("a",), ("b", "c"))

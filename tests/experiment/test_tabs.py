@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-
-from roslin.experiment.bots import LostError, Tab, hidden_fields
+from tests.experiment.bots import LostError, Tab, hidden_fields
 
 
 def told(answers: list[bytes], act: Callable[[str], Awaitable[None]]) -> list[bytes]:

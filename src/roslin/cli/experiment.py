@@ -19,7 +19,7 @@ from roslin.display.text import counted
 if TYPE_CHECKING:
     from roslin.experiment.store import EventStore
     from roslin.experiment.study_store import StudyExpert
-    from roslin.web.experiment.study import ExperimentSettings
+    from roslin.web.experiment.study import ExperimentSettings, OpenStudy
 
 FolderArgument = Annotated[Path, typer.Argument(help="The folder of the study, NAME.study.")]
 OtherDatabaseOption = Annotated[
@@ -429,46 +429,38 @@ def bots_command(
     ] = None,
     model: Annotated[str, typer.Option("--model", help=f"How opinions differ: {_MODELS}.")] = "mallows",
     noise: Annotated[float, typer.Option("--noise", min=0.0, max=1.0, help="How much: 0 not at all, 1 fully.")] = 0.5,
-    careless: Annotated[float, _share("--careless", "say anything")] = 0.05,
+    careless: Annotated[float, _share("--careless", "judge at random")] = 0.05,
     quit: Annotated[float, _share("--quit", "leave at any point")] = 0.1,
-    double: Annotated[float, _share("--double", "send everything twice")] = 0.1,
-    tabs: Annotated[float, _share("--tabs", "work in two tabs")] = 0.1,
-    offline: Annotated[float, _share("--offline", "send late, and again where an answer was lost")] = 0.1,
-    think: Annotated[float, typer.Option("--think", min=0.0, help="Seconds before a decision, in the mean.")] = 0.0,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed, the same experts.")] = 2005,
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Send simulated experts through a study, by the pages that people see, and count what happened.
+    """Send simulated experts through a study by the pages that people see, and count the results.
 
-    They go to a server of their own with a copy of the study in which nobody has said anything, unless --address names
-    one. Fails if a decision that was acknowledged is not kept.
+    They visit a separate server with a copy of the study that has no answers, unless --address names a server. The
+    command fails if a decision that was acknowledged is not stored.
 
     Example: roslin experiment bots my.study -n 500 --quit 0.2
     """
     with needs_experiment("roslin experiment bots"):
-        from roslin.experiment.visits import Habits, Population, visits_table
+        from roslin.experiment.bots import Bots, Population, visits_table
         from roslin.truth.qrel import read_truth
-        from roslin.web.experiment.rehearsal import rehearse, served_copy
+        from roslin.web.experiment.rehearsal import key_of, rehearse, served_copy
         from roslin.web.experiment.study import ExperimentSettings
-    habits = Habits(careless, quit, double, tabs, offline, think_seconds=think)
     groups = None if truth is None else read_truth(truth)
+
+    def bots(study: OpenStudy) -> Bots:
+        population = Population(study.plan, groups, model, noise, seed)
+        return Bots(address, population, key_of(study), careless, quit, seed)
+
     with ExitStack() as stack:
         if not address:
             address, folder = stack.enter_context(served_copy(folder, output, database))
         progress = stack.enter_context(progress_bar("Experts", total=1.0))
-        visits, found, seconds = rehearse(
-            ExperimentSettings(str(folder), database),
-            address,
-            number,
-            lambda study: Population(study.plan, groups, model, noise, seed),
-            habits,
-            seed=seed,
-            progress=progress,
-        )
-    print_table(visits_table(visits, found, seconds), format)
+        visits, lost, seconds = rehearse(ExperimentSettings(str(folder), database), number, bots, progress)
+    print_table(visits_table(visits, lost, seconds), format)
     for problem in sorted({visit.problem for visit in visits if visit.problem}):
         remark(problem)
     if output is not None:
         remark(f"What they said: roslin experiment export {folder}")
-    if found.is_bad or any(visit.end == "failed" for visit in visits):
+    if lost or any(visit.end == "failed" for visit in visits):
         raise typer.Exit(1)

@@ -1,11 +1,7 @@
-"""Rehearse a study: a server of its own in another process, links for simulated experts, and the key to what they see.
-
-The key is what people never have: it tells which document a candidate of a page is. It is read from the database.
-"""
+"""Rehearse a study: a separate server with a blank copy, and simulated participants who visit it."""
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import socket
 import subprocess
@@ -19,9 +15,9 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from roslin.errors import ArgumentError, ExperimentError
-from roslin.experiment.bots import Bots, Key, run_bots
+from roslin.experiment.bots import Bots, Key, Visit, lost_decisions, run_bots
 from roslin.experiment.folder import StudyFolder
-from roslin.experiment.visits import Audit, Habits, Population, Visit, audit
+from roslin.types import Progress
 from roslin.web.experiment.study import ExperimentSettings, OpenStudy
 
 _STARTS_WITHIN = 60.0
@@ -106,7 +102,7 @@ def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None
 
 
 def key_of(study: OpenStudy) -> Key:
-    """What an expert is shown in a trial, from the database."""
+    """The documents that a participant is shown in a trial, from the database."""
 
     def look(name: str, trial: int) -> tuple[str, tuple[str, ...]]:
         state = study.state(name, trial)
@@ -116,23 +112,16 @@ def key_of(study: OpenStudy) -> Key:
 
 
 def rehearse(
-    settings: ExperimentSettings,
-    address: str,
-    count: int,
-    population: Callable[[OpenStudy], Population],
-    habits: Habits,
-    *,
-    seed: int = 2005,
-    progress: Callable[[float, str], None] | None = None,
-) -> tuple[list[Visit], Audit, float]:
-    """Send simulated experts to a server: what became of them, whether all was kept, and how many seconds it took."""
+    settings: ExperimentSettings, count: int, bots: Callable[[OpenStudy], Bots], progress: Progress
+) -> tuple[list[Visit], int, float]:
+    """Invite simulated participants and send them through a study: their visits, lost decisions, and seconds."""
     study = OpenStudy(settings)
     try:
-        links = [(expert.name, study.link(expert, address)) for expert in study.store.invite(count, source="bot")]
-        bots = Bots(address, population(study), key_of(study), habits, seed)
+        made = bots(study)
+        invited = study.store.invite(count, source="bot")
+        links = [(expert.name, study.link(expert, made.address)) for expert in invited]
         start = time.perf_counter()
-        visits = asyncio.run(run_bots(bots, links, progress))
-        seconds = time.perf_counter() - start
-        return visits, audit(study.store, visits), seconds
+        visits = run_bots(made, links, progress)
+        return visits, lost_decisions(study.store, visits), time.perf_counter() - start
     finally:
         study.close()
