@@ -66,7 +66,7 @@ name = 5
         (("queries", 1, "pool", "matchers", "emd(x=1)"), 26),
         (("questions", 0, "name"), 29),
         (("nowhere",), 0),
-        (("queries", 2), 0),
+        (("queries", 2), 16),
     ],
 )
 def test_the_line_of_a_key(key: Key, line: int) -> None:

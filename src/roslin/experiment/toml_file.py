@@ -1,7 +1,7 @@
 """Read a TOML file with a pydantic model; every error names the file, the line and the key.
 
-`tomllib` reports where a file stops being TOML, but not where a value is. `line_of` finds the line again: it reads no
-values, only the beginnings of lines outside strings and brackets.
+`tomllib` reports where a file stops being TOML, but not where a value is. `line_of` finds the line: it is the first one
+that a beginning of the file needs so that it has the value.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
@@ -27,10 +28,6 @@ MOST_WHOLE = 2**53
 """The largest whole number: all programs that read a plan agree on it."""
 
 _LONG_NUMBER = re.compile(r"[=,\[]\s*[+-]?([0-9][0-9_]{4000,})")
-_HEADER = re.compile(r"\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
-_BARE_OR_QUOTED = r"""[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'"""
-_ASSIGNED = re.compile(rf"\s*((?:{_BARE_OR_QUOTED})(?:\s*\.\s*(?:{_BARE_OR_QUOTED}))*)\s*=")
-_PIECES = re.compile(r'"""|\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#|[\[\]{}]')
 _LONGEST_SHOWN = 80
 
 
@@ -194,69 +191,23 @@ def _unreadable(path: Path, text: str) -> Problem:
 
 
 def line_of(text: str, key: Key) -> int:
-    """The line, from 1, on which a value is given; that of the table around it where it has none; 0: nowhere."""
-    best, found = 0, 0
-    for where, line in _places(text):
-        shared = len(where) if where == key[: len(where)] else 0
-        if shared > best:
-            best, found = shared, line
-    return found
+    """The line, from 1, on which a value is given, or that of the innermost table around it; 0: nowhere."""
+    lines = text.split("\n")
+
+    def shared(count: int) -> int:
+        """How much of the key has a value in the first lines; the end of an unfinished value is included."""
+        for end in range(count, len(lines)):
+            with suppress(tomllib.TOMLDecodeError):
+                return _shared(tomllib.loads("\n".join(lines[:end])), key)
+        return _shared(tomllib.loads(text), key)
+
+    return bisect_left(range(len(lines) + 1), shared(len(lines)), key=shared)
 
 
-def _places(text: str) -> list[tuple[Key, int]]:
-    """Every header and every assignment outside brackets, with its line."""
-    found: list[tuple[Key, int]] = []
-    table: Key = ()
-    counts: dict[Key, int] = {}
-    depth, quote = 0, ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        is_start = not depth and not quote
-        header = _HEADER.match(line) if is_start else None
-        if header:
-            table = _header(_names(header[2]), counts, is_array=header[1] == "[[")
-            found.append((table, number))
-            continue
-        assigned = _ASSIGNED.match(line) if is_start else None
-        if assigned:
-            found.append(((*table, *_names(assigned[1])), number))
-        depth, quote = _after(line[assigned.end() :] if assigned else line, depth, quote)
-    return found
-
-
-def _header(names: Sequence[str], counts: dict[Key, int], *, is_array: bool) -> Key:
-    """The key of a table; the newest of an array of tables is meant where its name stands."""
-    where: Key = ()
-    for place, name in enumerate(names, start=1):
-        where = (*where, name)
-        if place == len(names) and is_array:
-            counts[where] = counts.get(where, -1) + 1
-        if where in counts:
-            where = (*where, counts[where])
-    return where
-
-
-def _names(dotted: str) -> list[str]:
-    return [name[1:-1] if name[0] in "\"'" else name for name in re.findall(_BARE_OR_QUOTED, dotted)]
-
-
-def _after(line: str, depth: int, quote: str) -> tuple[int, str]:
-    """How many brackets are open after a line, and in which long string it ends."""
-    place = 0
-    while place < len(line):
-        if quote:
-            end = line.find(quote, place)
-            if end < 0:
-                return depth, quote
-            place, quote = end + 3, ""
-            continue
-        piece = _PIECES.search(line, place)
-        if piece is None or piece[0] == "#":
-            break
-        place = piece.end()
-        if piece[0] in ('"""', "'''"):
-            quote = piece[0]
-        elif piece[0] in "[{":
-            depth += 1
-        elif piece[0] in "]}":
-            depth -= 1
-    return depth, quote
+def _shared(values: Any, key: Key) -> int:
+    for depth, part in enumerate(key):
+        try:
+            values = values[part]
+        except (KeyError, IndexError, TypeError):
+            return depth
+    return len(key)
