@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.evaluate.serra import DOCUMENTS, LENGTH, RELEVANT, STARS, answer_set
 
 from roslin.evaluate import (
     average_dynamic_recall,
@@ -28,7 +29,6 @@ from roslin.evaluate import (
     normalised_lift_curve,
 )
 from roslin.evaluate.measures.adr import adr_tie_break
-from roslin.evaluate.serra import DOCUMENTS, LENGTH, RELEVANT, STARS, answer_set
 from roslin.truth.consistency import consistency_of_groups
 from roslin.truth.ranktests import pairwise_less, two_tailed, u_statistics
 

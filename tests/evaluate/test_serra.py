@@ -6,13 +6,15 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.evaluate.serra import RELEVANT, ROWS, STARS, answer_set, table
 
 from roslin.evaluate import average_precision, bpref_star, lift_area, measure, normalised_lift_curve
-from roslin.evaluate.serra import RELEVANT, ROWS, STARS, answer_set, table
 
+ROOT = Path(__file__).parents[2]
 Row = Callable[[Sequence[int], int], float]
 
 
@@ -73,7 +75,9 @@ def test_the_textbook_beside_it() -> None:
 
 
 def test_the_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "roslin.evaluate.serra"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.evaluate.serra"], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert done.stderr == ""
     assert done.stdout.count(" ! ") == 3
     assert "4 ! (14)" in done.stdout

@@ -33,7 +33,7 @@ from roslin.types import Floats
 SEED = 2005
 EXCHANGES = 20_000
 _EXACT_UP_TO = 16  # 2^16 ways are not many more than the random ones
-_BLOCK = 512
+_SIGNS_AT_ONCE = 512
 _ROUNDING = 1 - REORDERED  # the same numbers added up in another order must not fall below the sum
 _JUST_BESIDE_0 = 1e-12
 
@@ -146,15 +146,15 @@ def _signs(n: int, exchanges: int) -> Iterator[Floats]:
         yield np.ones((1, n), dtype=np.float64)
         yield from _random_signs(n, exchanges, SEED)
         return
-    for start in range(0, 2 ** (n - 1), _BLOCK):
-        ways = np.arange(start, min(start + _BLOCK, 2 ** (n - 1)))[:, None]
+    for start in range(0, 2 ** (n - 1), _SIGNS_AT_ONCE):
+        ways = np.arange(start, min(start + _SIGNS_AT_ONCE, 2 ** (n - 1)))[:, None]
         yield np.asarray(1 - 2 * ((ways >> np.arange(n)) & 1), dtype=np.float64)
 
 
 def _random_signs(n: int, exchanges: int, seed: int) -> Iterator[Floats]:
     chance = np.random.default_rng(seed)
-    for start in range(0, exchanges, _BLOCK):
-        coins = chance.integers(0, 2, (min(_BLOCK, exchanges - start), n), dtype=np.int8)
+    for start in range(0, exchanges, _SIGNS_AT_ONCE):
+        coins = chance.integers(0, 2, (min(_SIGNS_AT_ONCE, exchanges - start), n), dtype=np.int8)
         yield coins * np.float64(2) - 1
 
 

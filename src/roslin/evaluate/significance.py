@@ -23,7 +23,7 @@ from roslin.evaluate.measures.base import Measure, Score, measure
 from roslin.truth.ranktests import benjamini_hochberg, holm
 from roslin.types import Floats
 
-_BLOCK = 512
+_DRAWS_AT_ONCE = 512
 _MANY_QUERIES = 1_000  # beyond this the interval is nearly that of a normal distribution, and fewer draws do
 _POWER = 0.8
 
@@ -56,8 +56,8 @@ def _resampled_means(rows: Floats, resamples: int, chance: np.random.Generator) 
     """(rows, resamples) Means of the same draws of queries for every row."""
     n = rows.shape[1]
     blocks = []
-    for start in range(0, resamples, _BLOCK):
-        counts = chance.multinomial(n, np.full(n, 1.0 / n), size=min(_BLOCK, resamples - start))
+    for start in range(0, resamples, _DRAWS_AT_ONCE):
+        counts = chance.multinomial(n, np.full(n, 1.0 / n), size=min(_DRAWS_AT_ONCE, resamples - start))
         blocks.append(rows @ counts.T / n)
     return np.concatenate(blocks, axis=1)
 

@@ -10,7 +10,6 @@ So the expected value is the value at E[TP] = sum over hits of P(rank <= k).
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -43,6 +42,10 @@ class Counting(Measure):
         """(Q,) Ranks in scope that hold a document."""
         return (hits.depth if self.k is None else np.minimum(hits.depth, self.k)).astype(np.float64)
 
+    def wrong(self, hits: Hits) -> Floats:
+        """(Q,) Ranks in scope that hold nothing relevant: false positives."""
+        return self.seen(hits) - self.found(hits)
+
     def missed(self, hits: Hits) -> Floats:
         """(Q,) Relevant documents not in scope: false negatives."""
         return hits.relevant - self.found(hits)
@@ -73,7 +76,7 @@ class FP(Counting):
     rewards_silence = True
 
     def _values(self, hits: Hits) -> Floats:
-        return self.seen(hits) - self.found(hits)
+        return self.wrong(hits)
 
 
 @register
@@ -108,13 +111,6 @@ class _OfCollection(Counting):
             raise ArgumentError(f"{self!r}: a list and its truth hold more than {self.size} documents")
         return negatives
 
-    def _values(self, hits: Hits) -> Floats:
-        found, seen = self.found(hits), self.seen(hits)
-        return self._of_cells(found, seen - found, self.missed(hits), self.rejected(hits))
-
-    @abstractmethod
-    def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats: ...
-
 
 @register
 @dataclass(frozen=True, repr=False)
@@ -126,8 +122,8 @@ class TN(_OfCollection):
     largest: ClassVar[float] = math.inf
     rewards_silence = True
 
-    def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
-        return tn
+    def _values(self, hits: Hits) -> Floats:
+        return self.rejected(hits)
 
 
 @register
@@ -138,8 +134,8 @@ class Accuracy(_OfCollection):
     name: ClassVar[str] = "Accuracy"
     summary: ClassVar[str] = "The share of the collection that is rightly in the list or rightly not."
 
-    def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
-        return (tp + tn) / self.size
+    def _values(self, hits: Hits) -> Floats:
+        return (self.found(hits) + self.rejected(hits)) / self.size
 
 
 @register
@@ -157,8 +153,9 @@ class Specificity(_OfCollection):
         """In the textbook's form: what shows nothing shows nothing wrong."""
         return self.variant == "textbook"
 
-    def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
-        return share(tn, tn + (fn if self.variant == "serra" else fp))
+    def _values(self, hits: Hits) -> Floats:
+        tn = self.rejected(hits)
+        return share(tn, tn + (self.missed(hits) if self.variant == "serra" else self.wrong(hits)))
 
 
 @register
@@ -171,8 +168,9 @@ class Fallout(_OfCollection):
     larger_is_better: ClassVar[bool] = False
     rewards_silence = True
 
-    def _of_cells(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:  # noqa: ARG002
-        return share(fp, fp + tn)
+    def _values(self, hits: Hits) -> Floats:
+        fp = self.wrong(hits)
+        return share(fp, fp + self.rejected(hits))
 
 
 # -- the same by name, for one query ----------------------------------------------------------------------------------

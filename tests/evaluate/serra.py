@@ -1,6 +1,6 @@
 """Table 2 of paper 003, computed again: every row, with the definition that gives it.
 
-    python -m roslin.evaluate.serra
+    python -m tests.evaluate.serra
 
 The stars of the paper's Table 1 were lost with its layout. Their positions were recovered by trying all possible ones
 against the printed values; they are unique. Printed values may be rounded or cut off. Three of them are given by no
