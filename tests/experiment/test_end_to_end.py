@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.experiment.rehearsing import opened, rehearsed
 from tests.experiment.studies import starter_study
+from tests.experiment.visits import Habits
 from typer.testing import CliRunner
 
 from roslin.cli import app
 from roslin.experiment.export import export_study
-from roslin.experiment.visits import Habits
 from roslin.starter import truth_path, tunes_path
 from roslin.truth import grouped_truth, method_named, read_rankings
 from roslin.truth.qrel import read_truth
@@ -26,7 +26,7 @@ def test_from_experts_to_a_truth_and_its_report(tmp_path: Path, database: str) -
     with starter_study(tmp_path, queries=QUERIES, others=2, quota=QUOTA) as folder:
         path, tasks = folder.path, folder.plan.tasks
     habits = Habits(careless=0.05, quit=0.05, double=0.05, tabs=0.05, offline=0.3)
-    visits, found, _ = rehearsed(path, database, EXPERTS, habits, noise=0.2)
+    visits, found = rehearsed(path, database, EXPERTS, habits, noise=0.2)
     assert [visit.problem for visit in visits if visit.problem] == []
     assert not found.is_bad, found
     with opened(path, database) as study:

@@ -591,7 +591,7 @@ def test_files_that_cannot_be_rid_of_traces_now_are_later(
     monkeypatch.setattr(store.database, "forget_deleted", fail)
     store.withdraw(name)
     assert store.has_traces
-    assert "traces of somebody who was deleted are left" in caplog.text
+    assert "deleted data of a participant is still in the files" in caplog.text
     assert name not in caplog.text
     store.close()
     again = EventStore(url, ranking_plan())

@@ -155,7 +155,7 @@ def _run(command: list[str], environment: dict[str, str]) -> str:
 # in it still.
 
 
-_ROWS_AT_ONCE = 1000
+_ROWS_PER_INSERT = 1000
 _COUNTERS = (EXPERTS, EVENTS, BACKUPS, WITHDRAWN)  # tables whose rows are numbered by the database
 
 
@@ -202,7 +202,7 @@ def _copied(store: EventStore, target: StudyDatabase) -> dict[str, int]:
             if new.execute(sa.select(sa.func.count()).select_from(table)).scalar_one():
                 raise ExperimentError(f"{target.shown}: a study is in it already; expected an empty database")
         for table in METADATA.sorted_tables:
-            for part in old.execute(sa.select(table)).mappings().partitions(_ROWS_AT_ONCE):
+            for part in old.execute(sa.select(table)).mappings().partitions(_ROWS_PER_INSERT):
                 new.execute(sa.insert(table), [dict(row) for row in part])
             counts = [each.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for each in (old, new)]
             if counts[0] != counts[1]:

@@ -244,21 +244,21 @@ def _placed(state: Mapping[str, Any], shown: Sequence[str], opinion: Opinion) ->
 
 # -- opinions ----------------------------------------------------------------------------------------------------------
 #
-# What a simulated expert thinks of the candidates of a query: the models of `truth.simulate`, and one with context.
+# Opinions of simulated participants about the candidates of a query: the models of `truth.simulate`, and one more.
 #
-#   mallows, plackett-luce   an order of all candidates, drawn once for each expert and query
-#   context                  plackett-luce, but a candidate seems less special where others of about its level are
-#                            present: its rank depends on what it is compared with, which no model of strengths allows
+#   mallows, plackett-luce   an order of all candidates, drawn once for each participant and query
+#   context                  plackett-luce, but a candidate seems less special beside others of its level: its rank
+#                            depends on the candidates it is compared with, which no model of strengths allows
 #
-# A truth gives the level of each candidate, the most similar group first; candidates that it does not name are on the
-# level below the last, and do not resemble the query. Without a truth, candidates stand in the plan by falling
-# similarity, and the first half resembles the query. A query among its own candidates is above all others. Of their own
-# order an expert ranks about as many as resemble the query. A careless one says anything.
+# A ground truth gives the level of each candidate, the most similar group first. Candidates without a group are one
+# level below the last and do not resemble the query. Without a ground truth the order of the plan is the true one, and
+# its first half resembles the query. A query among its own candidates is above all others. A participant ranks about
+# as many candidates as resemble the query. A careless participant judges at random.
 
 
 BOT_MODELS = (*MODELS, "context")
 _CROWDING = 4.0  # places that a candidate loses where all others are of about its level
-_SURE = 0.95  # of those that resemble the query by their level, the share that an expert takes for such
+_SURE = 0.95  # the share of the resembling candidates that a participant recognises
 
 
 def levels_of(task: Task, groups: Groups | None) -> tuple[dict[str, int], int]:
@@ -275,7 +275,7 @@ def levels_of(task: Task, groups: Groups | None) -> tuple[dict[str, int], int]:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """Of one expert about the candidates of one query. `merits`: larger is more similar."""
+    """One participant about the candidates of one query. `merits`: larger is more similar."""
 
     merits: Mapping[str, float]
     levels: Mapping[str, int]
@@ -283,7 +283,7 @@ class Opinion:
     crowding: float = 0.0
 
     def merit(self, document: str, present: Collection[str]) -> float:
-        """How similar a candidate seems beside others."""
+        """The similarity of a candidate beside others."""
         others = [id for id in present if id != document]
         near = sum(abs(self.levels[id] - self.levels[document]) <= 1 for id in others)
         return self.merits[document] - self.crowding * near / max(len(others), 1)
@@ -294,13 +294,13 @@ class Opinion:
         return self.merit(first, seen) > self.merit(second, seen)
 
     def best(self, documents: Sequence[str]) -> str:
-        """The most similar one of those shown."""
+        """The most similar document."""
         return max(documents, key=lambda id: self.merit(id, documents))
 
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Experts of one kind. `noise` as in `truth.simulate`: 0, all are right; 1, anything goes."""
+    """Participants of one kind. `noise` as in `truth.simulate`: 0, all are right; 1, all judge at random."""
 
     plan: StudyPlan
     truth: Mapping[str, Groups] | None = None
@@ -315,7 +315,7 @@ class Population:
             raise ArgumentError(f"noise must lie between 0 and 1; got {self.noise!r}")
 
     def opinion(self, expert: object, task: Task, is_careless: bool = False) -> Opinion:
-        """What an expert thinks; the same one thinks the same of a query whenever asked."""
+        """The opinion of a participant about a query, the same for every call."""
         chance = chance_of(self.seed, expert, task.query.id)
         levels, end = levels_of(task, None if self.truth is None else self.truth.get(task.query.id, ()))
         ids, found = list(levels), np.array(list(levels.values()), dtype=np.int64)
@@ -328,6 +328,6 @@ class Population:
         else:
             ranked = max(int(chance.binomial(resembling, _SURE)), min(1, size))
         verdicts = {ids[k]: "resembles" if place < ranked else "no" for place, k in enumerate(order)}
-        for k in order[ranked : ranked + 2]:  # what comes next may be, but is not worth a place
+        for k in order[ranked : ranked + 2]:  # the next ones are doubtful
             verdicts[ids[k]] = "perhaps"
         return Opinion(merits, levels, verdicts, _CROWDING if self.model == "context" else 0.0)

@@ -25,13 +25,13 @@ import numpy as np
 
 from roslin.experiment.events import ExpertChoice
 from roslin.experiment.plan import chance_of
-from roslin.truth.choice_models import Vote, newton
+from roslin.truth.choice_models import Vote, choice_slope_and_curve, newton
 from roslin.types import Floats, Numbers
 
 _PRECISION = 1 / 3.0**2  # of the prior: a strength lies within 3 of 0, two times of three
 _CHECKED = 10  # one of so many comparisons is a check of attention
 _SETS = 1000  # looked at
-_DRAWS = 48
+_DRAWN_STRENGTHS = 48
 
 
 def is_check(turn: int, wanted: int, *seed: object) -> bool:
@@ -77,35 +77,21 @@ def next_comparison(
 
 def fitted_strengths(documents: Sequence[str], choices: Iterable[ExpertChoice]) -> tuple[Floats, Floats]:
     """The most probable strength of every document, and their covariance. No difference counts a part for each."""
-    size, asked = len(documents), _tables(documents, choices)
+    place = {name: k for k, name in enumerate(documents)}
+    told, size = list(choices), len(documents)
+    among, shares = np.zeros((len(told), size), dtype=bool), np.zeros((len(told), size))
+    for row, choice in enumerate(told):
+        compared = [place[name] for name in choice.documents]
+        among[row, compared] = True
+        shares[row, compared if choice.best is None else place[choice.best]] = 1.0
+    shares /= shares.sum(axis=1, keepdims=True)
 
     def slope_and_curve(means: Floats) -> tuple[Floats, Floats]:
-        slope, curve = -_PRECISION * means, np.eye(size) * _PRECISION
-        for rows, shares in asked:
-            weights = np.exp(means[rows] - means[rows].max(axis=1, keepdims=True))
-            chances = weights / weights.sum(axis=1, keepdims=True)
-            slope += np.bincount(rows.ravel(), (shares - chances).ravel(), size)
-            curve += np.diag(np.bincount(rows.ravel(), chances.ravel(), size))
-            cells = rows[:, :, None] * size + rows[:, None, :]
-            products = chances[:, :, None] * chances[:, None, :]
-            curve -= np.bincount(cells.ravel(), products.ravel(), size * size).reshape(size, size)
-        return slope, curve
+        slope, curve = choice_slope_and_curve(among, shares, np.ones(len(told)), means)
+        return slope - _PRECISION * means, curve + np.eye(size) * _PRECISION
 
     means, curve = newton(slope_and_curve, np.zeros(size), longest=3.0, enough=1e-4, steps=30)
     return means, np.linalg.inv(curve).astype(np.float64)
-
-
-def _tables(documents: Sequence[str], choices: Iterable[ExpertChoice]) -> list[tuple[Numbers, Floats]]:
-    """For each size of sets: the places of what was compared, (choices, size), and the share of the choice of each."""
-    place = {name: k for k, name in enumerate(documents)}
-    rows: dict[int, list[list[int]]] = {}
-    shares: dict[int, list[list[float]]] = {}
-    for choice in choices:
-        size = len(choice.documents)
-        rows.setdefault(size, []).append([place[name] for name in choice.documents])
-        won = [1 / size if choice.best is None else float(name == choice.best) for name in choice.documents]
-        shares.setdefault(size, []).append(won)
-    return [(np.array(rows[size]), np.array(shares[size])) for size in rows]
 
 
 def as_votes(query: str, expert: str, choices: Iterable[ExpertChoice]) -> list[Vote]:
@@ -156,7 +142,7 @@ def _spans(sets: Numbers, parts: Numbers) -> Numbers:
 
 def _gains(sets: Numbers, means: Floats, covariance: Floats, chance: np.random.Generator) -> Floats:
     """The expected information gain of each set, in nats."""
-    half = chance.standard_normal((_DRAWS // 2, len(means)))
+    half = chance.standard_normal((_DRAWN_STRENGTHS // 2, len(means)))
     spread = np.concatenate([half, -half]) @ np.linalg.cholesky(covariance).T
     strengths = (means + spread)[:, sets]
     weights = np.exp(strengths - strengths.max(axis=2, keepdims=True))

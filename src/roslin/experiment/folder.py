@@ -18,7 +18,6 @@ A new folder is prepared under another name and moved when it is complete. A fol
 from __future__ import annotations
 
 import csv
-import io
 import logging
 import os
 import secrets
@@ -27,7 +26,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -35,6 +34,7 @@ from pathlib import Path
 
 from roslin.api import Collection
 from roslin.collection.files import sync, write_text
+from roslin.display.table import Table
 from roslin.errors import CollectionError, ExperimentError, UnknownNameError
 from roslin.experiment.database import without_password
 from roslin.experiment.material import Material, open_material
@@ -291,16 +291,8 @@ def _write_content(folder: Path, made: Planned, material: Material) -> None:
             shutil.copyfile(source, folder / "files" / name)
             sync(folder / "files" / name)
     write_text(folder / "study.toml", made.source)
-    write_text(folder / "pool.csv", _as_csv(made.pool))
+    write_text(folder / "pool.csv", Table(POOL_COLUMNS, made.pool).to_csv())
     write_text(folder / "plan.json", made.plan.to_json())
-
-
-def _as_csv(rows: Sequence[PoolRow]) -> str:
-    stream = io.StringIO()
-    table = csv.DictWriter(stream, POOL_COLUMNS, lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    return stream.getvalue()
 
 
 def _write_secret(path: Path, text: str) -> None:

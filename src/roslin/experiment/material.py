@@ -25,7 +25,7 @@ from roslin.melody import Melody
 from roslin.notation.query import read_query
 
 _COLUMNS = ("id", "picture", "sound")
-_LARGEST = 20 * 1024 * 1024
+_LARGEST_FILE = 20 * 1024 * 1024
 _PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
 _SOUNDS = {".mp3": "mp3", ".ogg": "ogg", ".wav": "wav", ".flac": "flac"}
 
@@ -157,9 +157,9 @@ def _checked(
     if ending not in known:
         raise _refused(table, line, "a file of another kind", f"one that ends with {', '.join(known)}", name)
     size = path.stat().st_size
-    if size > _LARGEST:
+    if size > _LARGEST_FILE:
         raise _refused(
-            table, line, "a file is too large", f"{_LARGEST // 1024**2} MiB at most", f"{name}, {size:,} bytes"
+            table, line, "a file is too large", f"{_LARGEST_FILE // 1024**2} MiB at most", f"{name}, {size:,} bytes"
         )
     content = path.read_bytes()
     kind = _kind(content)

@@ -6,9 +6,10 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Any
 
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, RoslinError
@@ -76,6 +77,19 @@ class PersonProgress:
         }.get(self.position.stage, f"trial {self.position.trial} of {self.of}")
 
 
+_PERSON_COLUMNS: dict[str, Callable[[PersonProgress], Any]] = {
+    "expert": lambda each: each.expert.label,
+    "source": lambda each: each.expert.source,
+    "where": lambda each: each.words,
+    "finished": lambda each: each.position.finished,
+    "seconds": lambda each: each.seconds,
+    "silent_hours": lambda each: None if each.silent_ms is None else each.silent_ms / HOUR_MS,
+    "stuck": lambda each: "yes" if each.is_stuck else "no",
+    "checks": lambda each: each.checks,
+    "failed": lambda each: each.failed,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class StudyOverview:
     """The study as a whole."""
@@ -117,20 +131,9 @@ class StudyOverview:
     @property
     def table(self) -> Table:
         """A row for each query."""
-        rows = [
-            {
-                "query": each.query,
-                "finished": each.finished,
-                "running": each.running,
-                "quota": each.quota,
-                "median_seconds": each.median_seconds,
-                "checks": each.checks,
-                "failed": each.failed,
-            }
-            for each in self.queries
-        ]
         columns = ("query", "finished", "running", "quota", "median_seconds", "checks", "failed")
-        return Table(columns, tuple(rows), "Queries", key="queries")
+        rows = tuple({name: getattr(each, name) for name in columns} for each in self.queries)
+        return Table(columns, rows, "Queries", key="queries")
 
     @property
     def funnel_table(self) -> Table:
@@ -141,22 +144,8 @@ class StudyOverview:
     @property
     def people_table(self) -> Table:
         """A row for each expert."""
-        rows = [
-            {
-                "expert": each.expert.label,
-                "source": each.expert.source,
-                "where": each.words,
-                "finished": each.position.finished,
-                "seconds": each.seconds,
-                "silent_hours": None if each.silent_ms is None else each.silent_ms / HOUR_MS,
-                "stuck": "yes" if each.is_stuck else "no",
-                "checks": each.checks,
-                "failed": each.failed,
-            }
-            for each in self.people
-        ]
-        columns = ("expert", "source", "where", "finished", "seconds", "silent_hours", "stuck", "checks", "failed")
-        return Table(columns, tuple(rows), "People", key="people")
+        rows = tuple({name: of(each) for name, of in _PERSON_COLUMNS.items()} for each in self.people)
+        return Table(tuple(_PERSON_COLUMNS), rows, "People", key="people")
 
     @property
     def careless(self) -> tuple[PersonProgress, ...]:
@@ -255,7 +244,7 @@ def _funnel(plan: StudyPlan, histories: Iterable[History]) -> Iterable[tuple[str
 _METHOD = method_named("roslin")  # what `roslin truth group` does with the export
 _SHUFFLES = 200
 MORE_EXPERTS = (0, 5, 10, 20, 50)  # for how many the separated neighbours are counted
-_FEWEST = 5  # experts from whose ranks that can be told; one alone disagrees with nobody
+_FEWEST_EXPERTS = 5  # experts from whose ranks that can be told; one alone disagrees with nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +274,8 @@ class QueryFinding:
         told = f"{now} of {self.neighbours} pairs of neighbours are told apart"
         if now == self.neighbours:
             return told
-        if len(self.of) < _FEWEST:
-            return f"{told}; from {_FEWEST} experts on, the effect of more can be estimated"
+        if len(self.of) < _FEWEST_EXPERTS:
+            return f"{told}; from {_FEWEST_EXPERTS} experts on, the effect of more can be estimated"
         return (
             f"{told}; {'; '.join(gains[:2])}"
             if gains

@@ -174,7 +174,9 @@ def usual_practice() -> tuple[dict[str, Melody], dict[str, str]]:
 # Where systems disagree most there is most to learn from people; `disagreement` says how many of these are kept.
 
 
-_DEPTH = 2  # lists are so many times longer than the pool: copies take places, and a list may miss what others find
+_LISTS_PER_POOL = (
+    2  # lists are so many times longer than the pool: copies take places, and a list may miss what others find
+)
 _TOO_MANY = 5_000  # the authors filtered until fewer than 300 were left
 
 
@@ -333,7 +335,7 @@ class _Pooling:
         return len(self.why) - before
 
     def _found_by(self, name: str, first: int) -> list[str]:
-        depth = _DEPTH * max(first, self.asked.most)
+        depth = _LISTS_PER_POOL * max(first, self.asked.most)
         with self.place.blaming("matchers"):
             return self.collection.search(self.query, name, depth, exclude=(str(self.query.id),)).ids
 

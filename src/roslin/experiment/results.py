@@ -1,14 +1,14 @@
-"""What a study has found so far, from the log: one record for each trial, and tables of all.
+"""The results of a study so far: a record of each trial from the log, and tables of all.
 
-People are called by their numbers. What an expert has not finished is left out unless it is asked for. Receipts, keys
-and the names in links are in no table.
+Participants appear under their numbers. Unfinished trials are omitted by default. No table contains receipts, keys or
+the names in links.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -33,28 +33,32 @@ _SERVERS_OWN = ("offered",)
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """A trial of an expert: its events since it was begun (the last time, if it was begun again), and what followed."""
+    """A trial of a participant: its state, and all events since it was last begun."""
 
     expert: StudyExpert
     trial: int
     state: TrialState
-    events: tuple[Event, ...]  # all that they did meanwhile
+    events: tuple[Event, ...]  # of all trials of the participant meanwhile
     restarts: int
 
     @property
     def began_ms(self) -> int:
-        """When it was begun."""
+        """The time of the beginning."""
         return self.events[0].time_ms
 
     @property
     def finished_ms(self) -> int | None:
-        """When it was finished."""
+        """The time of the end."""
         return self.events[-1].time_ms if self.state.is_finished else None
 
     @property
     def own(self) -> list[Event]:
         """The events of this trial alone."""
         return [event for event in self.events if event.trial == self.trial]
+
+    def count(self, kind: str) -> int:
+        """The number of events of a kind."""
+        return sum(event.kind == kind for event in self.own)
 
     @property
     def active_seconds(self) -> float:
@@ -64,10 +68,10 @@ class TrialRecord:
 
     @cached_property
     def latencies(self) -> dict[int, float]:
-        """Seconds that each decision took, by its number; none where the clocks do not tell.
+        """The seconds of each decision, by its number, where the clocks agree.
 
-        What happened in a browser took no longer than the trial has lasted by the clock of the server: a longer time is
-        that of a clock which was wrong, or was set meanwhile.
+        A decision cannot take longer in the browser than the trial has lasted on the server: then the clock of the
+        browser was wrong or was set meanwhile.
         """
         found = {}
         told = [event for event in self.own if event.kind not in _SERVERS_OWN]
@@ -88,9 +92,9 @@ class TrialRecord:
 
     @property
     def attention(self) -> bool | None:
-        """Whether the query was put first among its own candidates, or chosen each time that it was compared.
+        """Whether the query was ranked first among its candidates, or won each of its comparisons.
 
-        None: it was not there.
+        None: the query was not among the candidates.
         """
         if self.state.query not in self.state.shown or not self.state.is_finished:
             return None
@@ -101,12 +105,12 @@ class TrialRecord:
 
     @property
     def device(self) -> str:
-        """What it was done with; several, if it was."""
+        """The devices that were used."""
         return ", ".join(dict.fromkeys(event.device for event in self.own if event.device))
 
 
 def trial_records(histories: Iterable[History], *, unfinished: bool = False) -> Iterator[TrialRecord]:
-    """Every trial that counts, of everybody in turn; also those that are open, if they are asked for."""
+    """Every finished trial of each participant in turn, and the open ones if wanted."""
     for expert, told in histories:
         for trial in sorted({event.trial for event in told if event.kind == "began" and event.trial > 0}):
             own = [event for event in told if event.trial == trial]
@@ -121,7 +125,7 @@ def trial_records(histories: Iterable[History], *, unfinished: bool = False) -> 
 
 
 def rank_rows(records: Iterable[TrialRecord]) -> list[tuple[str, str, str, float | None]]:
-    """(query, expert, document, rank) of every candidate that was shown, as the truth layer takes rankings."""
+    """(query, expert, document, rank) of every candidate, in the form of `roslin.truth.as_rankings`."""
     return [
         (record.state.query, record.expert.label, document, rank)
         for record in records
@@ -130,7 +134,7 @@ def rank_rows(records: Iterable[TrialRecord]) -> list[tuple[str, str, str, float
 
 
 def votes_of(records: Iterable[TrialRecord]) -> list[Vote]:
-    """Every vote for one of two candidates; where one expert compared two more than once, the last counts."""
+    """Every vote for one of two candidates. The last vote of a participant about a pair counts."""
     votes: dict[tuple[str, str, frozenset[str]], Vote] = {}
     for record in records:
         for vote in as_votes(record.state.query, record.expert.label, record.state.choices):
@@ -146,7 +150,7 @@ def study_tables(
     unfinished: bool = False,
     participants: bool = False,
 ) -> dict[str, Table]:
-    """All tables of a study, by name, in the order of `variables.TABLES`. `consents`: as `EventStore.consents`."""
+    """All tables of a study, in the order of `TABLES`. `consents`: as `EventStore.consents` returns them."""
     records = list(trial_records(histories, unfinished=unfinished))
     if plan.rules.design == "ranking":
         ranks = ((*named, _short(rank)) for *named, rank in rank_rows(records))
@@ -159,55 +163,64 @@ def study_tables(
             "choices": _table(("query", "expert", "trial", "comparison", "documents", "best"), _choices(records)),
         }
     people = [_person(plan, *each, participants=participants) for each in histories]
-    columns = [name for name in _EXPERTS if name != "participant" or participants]
+    columns = ("expert", "source", "language", "trials_begun", "trials_finished", "is_complete")
+    identified = ("participant",) if participants else ()
     counted = {(record.expert.name, record.trial) for record in records}
     return {
         **found,
-        "trials": _table(_TRIALS, map(_trial, records)),
+        "trials": _table(_TRIALS, ({name: of(record) for name, of in _TRIALS.items()} for record in records)),
         "shown": _table(_SHOWN, (row for record in records for row in _shown(record))),
-        "experts": _table((*columns, *answer_columns(plan).values()), people),
+        "experts": _table((*columns, *identified, *answer_columns(plan).values()), people),
         "consents": _table(_CONSENTS, _consents(histories)),
         "consent-texts": _table(_CONSENT_TEXTS, _consent_texts(consents)),
-        "events": _table(_EVENTS, _events(histories, records, counted)),
+        "events": _table((*_LOGGED, *_EVENTS, "undoes"), _events(histories, records, counted)),
     }
 
 
 _RANKINGS = ("query", "expert", "document", "rank")
 _VOTES = ("query", "expert", "first", "second", "answer")
-_TRIALS = (
-    "expert",
-    "trial",
-    "query",
-    "began",
-    "finished",
-    "elapsed_seconds",
-    "active_seconds",
-    "decisions",
-    "undone",
-    "heard",
-    "heard_seconds",
-    "compared",
-    "restarts",
-    "median_latency_seconds",
-    "attention",
-    "device",
-)
-_SHOWN = ("expert", "trial", "query", "position", "document", "verdict", "rank")
-_EXPERTS = ("expert", "source", "language", "trials_begun", "trials_finished", "is_complete", "participant")
 _CONSENTS = ("expert", "time", "version", "language", "sha256")
 _CONSENT_TEXTS = ("version", "language", "sha256", "text")
-_EVENTS = (
-    *("expert", "sequence", "trial", "kind", "time", "latency_seconds", "device"),
-    *("query", "document", "verdict", "after", "tied", "documents", "best", "duration_seconds", "undoes"),
-)
+_SHOWN = ("expert", "trial", "query", "position", "document", "verdict", "rank")
+_TRIALS: dict[str, Callable[[TrialRecord], Any]] = {
+    "expert": lambda record: record.expert.label,
+    "trial": lambda record: record.trial,
+    "query": lambda record: record.state.query,
+    "began": lambda record: _iso(record.began_ms),
+    "finished": lambda record: _iso(record.finished_ms),
+    "elapsed_seconds": lambda record: (
+        None if record.finished_ms is None else (record.finished_ms - record.began_ms) / 1000
+    ),
+    "active_seconds": lambda record: record.active_seconds,
+    "decisions": lambda record: sum(event.kind in DECIDED for event in record.own),
+    "undone": lambda record: record.count("undone"),
+    "heard": lambda record: record.count("heard"),
+    "heard_seconds": lambda record: sum(event.payload.get("duration_ms", 0) for event in record.own) / 1000,
+    "compared": lambda record: record.count("compared"),
+    "restarts": lambda record: record.restarts,
+    "median_latency_seconds": lambda record: record.median_latency,
+    "attention": lambda record: {None: None, True: "passed", False: "failed"}[record.attention],
+    "device": lambda record: record.device,
+}
+_LOGGED = ("expert", "sequence", "trial", "kind", "time", "latency_seconds", "device")
+_EVENTS: dict[str, Callable[[dict[str, Any]], Any]] = {  # what the payload of an event holds
+    "query": lambda payload: payload.get("query"),
+    "document": lambda payload: payload.get("document"),
+    "verdict": lambda payload: payload.get("verdict"),
+    "after": lambda payload: payload.get("after"),
+    "tied": lambda payload: _yes(payload["tied"]) if "tied" in payload else None,
+    "documents": lambda payload: _listed(payload["documents"]) if "documents" in payload else None,
+    "best": lambda payload: payload.get("best"),
+    "duration_seconds": lambda payload: payload["duration_ms"] / 1000 if "duration_ms" in payload else None,
+}
 
 
-def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Table:
+def _table(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> Table:
     return Table(tuple(columns), tuple(rows))
 
 
 def _short(rank: float | None) -> float | int | None:
-    """A whole rank without its point."""
+    """A whole rank as an integer."""
     return rank if rank is None or not math.isclose(rank, round(rank)) else round(rank)
 
 
@@ -243,42 +256,11 @@ def _choices(records: Iterable[TrialRecord]) -> Iterator[dict[str, Any]]:
             yield {**named, "comparison": number, "documents": _listed(choice.documents), "best": choice.best}
 
 
-def _trial(record: TrialRecord) -> dict[str, Any]:
-    kinds = [event.kind for event in record.own]
-    ended = record.finished_ms
-    attention = record.attention
-    return {
-        "expert": record.expert.label,
-        "trial": record.trial,
-        "query": record.state.query,
-        "began": _iso(record.began_ms),
-        "finished": _iso(ended),
-        "elapsed_seconds": None if ended is None else (ended - record.began_ms) / 1000,
-        "active_seconds": record.active_seconds,
-        "decisions": sum(kind in DECIDED for kind in kinds),
-        "undone": kinds.count("undone"),
-        "heard": kinds.count("heard"),
-        "heard_seconds": sum(event.payload.get("duration_ms", 0) for event in record.own) / 1000,
-        "compared": kinds.count("compared"),
-        "restarts": record.restarts,
-        "median_latency_seconds": record.median_latency,
-        "attention": None if attention is None else "passed" if attention else "failed",
-        "device": record.device,
-    }
-
-
 def _shown(record: TrialRecord) -> Iterator[dict[str, Any]]:
-    ranks = ranks_of(record.state)
+    named, ranks = (record.expert.label, record.trial, record.state.query), ranks_of(record.state)
     for position, document in enumerate(record.state.shown, start=1):
-        yield {
-            "expert": record.expert.label,
-            "trial": record.trial,
-            "query": record.state.query,
-            "position": position,
-            "document": document,
-            "verdict": record.state.verdicts.get(document),
-            "rank": _short(ranks[document]),
-        }
+        judged = (record.state.verdicts.get(document), _short(ranks[document]))
+        yield dict(zip(_SHOWN, (*named, position, document, *judged), strict=True))
 
 
 def _person(plan: StudyPlan, expert: StudyExpert, told: Sequence[Event], *, participants: bool) -> dict[str, Any]:
@@ -319,7 +301,7 @@ def _answer(value: Any) -> Any:
 def _events(
     histories: Iterable[History], records: Iterable[TrialRecord], counted: set[tuple[str, int]]
 ) -> Iterator[dict[str, Any]]:
-    """What happened in the trials that count, and outside trials; a trial that was begun again with what was before."""
+    """The events outside trials and in counted trials, including those before a trial was begun again."""
     latencies = {
         (record.expert.name, sequence): seconds for record in records for sequence, seconds in record.latencies.items()
     }
@@ -328,25 +310,11 @@ def _events(
         for event in told:
             if event.trial > 0 and (expert.name, event.trial) not in counted:
                 continue
-            payload = event.payload
-            yield {
-                "expert": expert.label,
-                "sequence": event.sequence,
-                "trial": event.trial,
-                "kind": event.kind,
-                "time": _iso(event.time_ms),
-                "latency_seconds": latencies.get((expert.name, event.sequence)),
-                "device": event.device,
-                "query": payload.get("query"),
-                "document": payload.get("document"),
-                "verdict": payload.get("verdict"),
-                "after": payload.get("after"),
-                "tied": _yes(payload["tied"]) if "tied" in payload else None,
-                "documents": _listed(payload["documents"]) if "documents" in payload else None,
-                "best": payload.get("best"),
-                "duration_seconds": payload["duration_ms"] / 1000 if "duration_ms" in payload else None,
-                "undoes": numbers.get(payload.get("undoes", "")),
-            }
+            latency = latencies.get((expert.name, event.sequence))
+            logged = (expert.label, event.sequence, event.trial, event.kind, _iso(event.time_ms), latency, event.device)
+            said = {name: of(event.payload) for name, of in _EVENTS.items()}
+            undoes = numbers.get(event.payload.get("undoes", ""))
+            yield {**dict(zip(_LOGGED, logged, strict=True)), **said, "undoes": undoes}
 
 
 # -- variables ---------------------------------------------------------------------------------------------------------

@@ -1,18 +1,19 @@
-"""Where decisions are kept: SQLite beside the study, or PostgreSQL. What is acknowledged is on the disk.
+"""The log of decisions and the table of trials, in SQLite beside the study or in PostgreSQL.
 
-`study_store` has the study as a whole and its participants. The log of events is only ever added to, and everything
-else can be made from it again.
+An acknowledged decision is on the disk. Events are only added to the log; everything else can be rebuilt from it.
+`study_store` has the study as a whole and its participants.
 
-One transaction per request. It holds the row of its expert (SQLite: the file), so two tabs of one expert come one after
-the other: numbers of a sequence have no gaps, and a key that is known is acknowledged without being written again.
-Whoever begins a trial holds the study as well, so that no two take the last place of a query.
+Each request is one transaction that locks the row of its participant (in SQLite, the file). Requests from two tabs of
+one participant therefore follow each other: sequence numbers have no gaps, and a known key is acknowledged without
+being written again. Beginning a trial locks the study too, so that no two participants take the last place of a query.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
@@ -44,26 +45,25 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without those that are mistaken
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What is safely kept: the keys, and the last number of the expert's sequence."""
+    """The stored keys, and the last sequence number of the participant."""
 
     keys: tuple[str, ...]
     sequence: int
 
 
 class EventStore(StudyStore):
-    """The database of one study, with everything that its experts do."""
+    """The database of one study, with the events of its participants."""
 
     def events(self, name: str, trial: int | None = None) -> list[Event]:
-        """The events of an expert, in order; of one trial only, if it is named."""
+        """The events of a participant, in order, or those of one trial."""
         if trial is not None and not can_be(self.plan, trial):
             return []
         with self.database.reading() as connection:
             return events_of(connection, name, trial)
 
     def add(self, name: str, kind: str, payload: Mapping[str, Any] | None = None, *, key: str = "") -> Event:
-        """An event that is the server's to write: consented, answered, practised. One with a key is written once."""
-        with self.database.writing() as connection:
-            row = held(connection, name)
+        """Add an event of the server, such as consented, answered or practised. A key is written once."""
+        with self._holding(name) as (connection, row):
             kept = next((event for event in events_of(connection, name) if event.key == key), None)
             if kept is not None:
                 return kept
@@ -72,16 +72,15 @@ class EventStore(StudyStore):
             return event
 
     def consent(self, name: str, language: str = "") -> Event:
-        """Somebody agrees to the text that readers of this language are shown; which one, is kept."""
+        """Record that a participant agreed, with the version and checksum of the text in this language."""
         shown, sha256 = self.plan.consent_in(language)
         version = 1 + self.consents().index(self.plan.consent)
         payload = {"sha256": sha256, "version": version, "language": shown}
         return self.add(name, "consented", payload, key=f"consented-{shown}-{sha256[:32]}")
 
     def decide(self, name: str, trial: int, decisions: Sequence[Decision], device: str = "") -> Receipt:
-        """Keep decisions of one trial, in their order. Those that are kept already are acknowledged again."""
-        with self.database.writing() as connection:
-            row = held(connection, name)
+        """Store decisions of one trial, in their order. Known decisions are acknowledged again."""
+        with self._holding(name) as (connection, row):
             keys = [decision.key for decision in decisions]
             kept = known_keys(connection, name, keys)
             fresh: dict[str, Decision] = {}
@@ -101,7 +100,7 @@ class EventStore(StudyStore):
             return Receipt(tuple(keys), row.sequence + len(fresh))
 
     def choices(self, query: str) -> dict[str, tuple[ExpertChoice, ...]]:
-        """What everybody who compares candidates of a query has chosen so far, by the name of the expert."""
+        """The comparisons of a query so far, by the name of the participant."""
         mine = (EVENTS.c.expert == TRIALS.c.expert) & (EVENTS.c.trial == TRIALS.c.trial)
         wanted = sa.select(EVENTS).join(TRIALS, mine).where(TRIALS.c.query == query)
         with self.database.reading() as connection:
@@ -110,9 +109,8 @@ class EventStore(StudyStore):
         return {name: trial_state(map(event_of, events)).choices for name, events in told}
 
     def begin(self, name: str) -> int:
-        """The open trial of an expert; if there is none, the next one is begun. 0: there is nothing left to judge."""
-        with self.database.writing() as connection:
-            row = held(connection, name)
+        """The open trial of a participant, or else a new one. 0: nothing is left to judge."""
+        with self._holding(name) as (connection, row):
             mine = trials_of(connection, name)
             for trial in mine:
                 if trial.finished_ms is None:
@@ -128,11 +126,10 @@ class EventStore(StudyStore):
             return number
 
     def begin_practice(self, name: str) -> TrialState:
-        """The practice of an expert, begun unless it is."""
+        """The practice of a participant, begun if necessary."""
         if self.plan.practice is None:
             raise DecisionError("this study has no practice")
-        with self.database.writing() as connection:
-            row = held(connection, name)
+        with self._holding(name) as (connection, row):
             told = events_of(connection, name, 0)
             if not any(event.kind == "began" for event in told):
                 task = self.plan.practice.task
@@ -143,12 +140,11 @@ class EventStore(StudyStore):
             return trial_state(told)
 
     def read_again(self, name: str, key: str = "") -> None:
-        """Somebody has read the instructions. Under `resume = "restart"`, who was away begins the open trial again.
+        """Record that the instructions were read. With `resume = "restart"`, a pause begins the open trial again.
 
-        It is shown in the same order: what another tab or device still sends of it has its meaning.
+        The order stays the same, so that decisions from another tab or device keep their meaning.
         """
-        with self.database.writing() as connection:
-            row = held(connection, name)
+        with self._holding(name) as (connection, row):
             told = events_of(connection, name)
             if any(event.key == key for event in told):
                 return
@@ -165,12 +161,11 @@ class EventStore(StudyStore):
             add_events(connection, name, events)
 
     def offer(self, name: str, trial: int, documents: Sequence[str], after: int) -> None:
-        """Write down which documents an expert is asked to compare next, as was thought best after an event.
+        """Record which documents a participant compares next, chosen after the event with the number `after`.
 
-        Nothing is written if the trial has gone on since: two requests at once would ask the same question twice.
+        Nothing is written if the trial has newer events: two simultaneous requests would ask the same question twice.
         """
-        with self.database.writing() as connection:
-            row = held(connection, name)
+        with self._holding(name) as (connection, row):
             shown = shown_in_open_trial(connection, self.plan, name, trial)
             if not shown.issuperset(documents):
                 raise DecisionError("only candidates that are shown can be compared")
@@ -180,10 +175,9 @@ class EventStore(StudyStore):
             add_events(connection, name, [offered])
 
     def finish(self, name: str, trial: int, key: str, device: str = "") -> Receipt:
-        """End a trial; from now on it counts. Refused while a candidate is not judged."""
+        """End a trial, which counts from now on. Refused while a candidate is not judged."""
         check_key(key)
-        with self.database.writing() as connection:
-            row = held(connection, name)
+        with self._holding(name) as (connection, row):
             found = trial_of(connection, self.plan, name, trial)
             if found.finished_ms is not None:
                 return Receipt((key,), row.sequence)
@@ -200,9 +194,8 @@ class EventStore(StudyStore):
             return Receipt((key,), row.sequence + 1)
 
     def complete(self, name: str) -> str:
-        """The receipt of an expert who has nothing left to judge; the same one however often it is asked for."""
-        with self.database.writing() as connection:
-            row = held(connection, name)
+        """The receipt of a participant who has nothing left to judge; always the same one."""
+        with self._holding(name) as (connection, row):
             told = events_of(connection, name)
             if not is_complete(told):
                 mine = trials_of(connection, name)
@@ -213,48 +206,52 @@ class EventStore(StudyStore):
             return _receipt(connection, row, told, "completed")
 
     def turn_away(self, name: str) -> str:
-        """The receipt of an expert for whom there is nothing to judge now. They go on as soon as there is."""
-        with self.database.writing() as connection:
-            row = held(connection, name)
+        """The receipt of a participant for whom there is nothing to judge now, but may be later."""
+        with self._holding(name) as (connection, row):
             return _receipt(connection, row, events_of(connection, name), "turned_away")
 
     def has_more(self, name: str) -> bool:
-        """Whether somebody who has completed the study could judge more by now: the quota was raised, for example."""
+        """Whether a participant who has completed the study could judge more, for example under a higher quota."""
         with self.database.reading() as connection:
             mine = trials_of(connection, name)
             return status_of(connection) == "open" and self._following(connection, name, mine) is not None
 
     def resume(self, name: str) -> None:
-        """Somebody who has completed the study goes on, if there is more to judge."""
-        with self.database.writing() as connection:
-            row = held(connection, name)
+        """Let a participant who has completed the study continue, if there is more to judge."""
+        with self._holding(name) as (connection, row):
             is_open = status_of(connection) == "open" and is_complete(events_of(connection, name))
             if is_open and self._next(connection, name, trials_of(connection, name)) is not None:
                 add_events(connection, name, [own_event(row.sequence + 1, "resumed", 0, {})])
 
-    # -- everybody together -------------------------------------------------------------------------------------------
+    @contextmanager
+    def _holding(self, name: str) -> Iterator[tuple[Connection, Row[Any]]]:
+        """One transaction that holds the row of an expert."""
+        with self.database.writing() as connection:
+            yield connection, held(connection, name)
+
+    # -- all participants ---------------------------------------------------------------------------------------------
 
     def loads(self) -> dict[str, Load]:
-        """How many opinions of each query there are, and how many are being given."""
+        """The opinions of each query: finished, running and begun."""
         with self.database.reading() as connection:
             return loads(connection, self.plan)
 
     def histories(self, name: str = "") -> Iterator[tuple[StudyExpert, list[Event]]]:
-        """Everybody (or one expert) with all their events, as they were at one time."""
+        """All participants (or one) with their events, as of one moment."""
         with self.database.reading() as connection:
             for expert in everybody(connection):
                 if name in ("", expert.name):
                     yield expert, events_of(connection, expert.name)
 
     def age(self) -> tuple[int, int, int]:
-        """Numbers that change whenever anything happens: of the last event, of people, of withdrawals."""
+        """Numbers that change with every event: the last event, the participants, the withdrawals."""
         counts = (sa.func.max(EVENTS.c.number), sa.func.count(EXPERTS.c.number), sa.func.count(WITHDRAWN.c.number))
         with self.database.reading() as connection:
             last, people, gone = (connection.execute(sa.select(each)).scalar() or 0 for each in counts)
         return last, people, gone
 
     def rebuild(self) -> None:
-        """Make the table of trials, and the last number of everybody's sequence, again from the log."""
+        """Rebuild the table of trials and all sequence numbers from the log."""
         with self.database.writing() as connection:
             self.database.hold_everybody(connection)
             connection.execute(sa.delete(TRIALS))
@@ -266,7 +263,7 @@ class EventStore(StudyStore):
                     connection.execute(sa.insert(TRIALS).values(expert=expert.name, **values))
 
     def _next(self, connection: Connection, name: str, mine: Sequence[Row[Any]]) -> str | None:
-        """The query that an expert would judge after these; nobody else is told theirs until the transaction ends."""
+        """The next query of a participant. The study stays locked until the transaction ends."""
         self.database.hold_study(connection)
         return self._following(connection, name, mine)
 
@@ -277,7 +274,7 @@ class EventStore(StudyStore):
 
 
 def _receipt(connection: Connection, row: Row[Any], told: Sequence[Event], kind: str) -> str:
-    """The one receipt of an expert, written down with why they are given it unless that was said last."""
+    """The one receipt of a participant, recorded with its reason unless the last event has the same reason."""
     known = next((str(event.payload["receipt"]) for event in told if "receipt" in event.payload), "")
     receipt = known or "".join(secrets.choice(_LETTERS) for _ in range(10))
     if not is_complete(told) and (not told or told[-1].kind != kind):
@@ -287,22 +284,7 @@ def _receipt(connection: Connection, row: Row[Any], told: Sequence[Event], kind:
 
 # -- log ---------------------------------------------------------------------------------------------------------------
 #
-# The log of events in the database, which is only ever added to. All of it is done in the transaction of a caller.
-
-
-# The statements of a decision, made once: making them takes as long as running them.
-_KNOWN_KEYS = sa.select(EVENTS.c.key).where(
-    EVENTS.c.expert == sa.bindparam("whose"), EVENTS.c.key.in_(sa.bindparam("keys", expanding=True))
-)
-_ADD_EVENTS = sa.insert(EVENTS)
-_COUNT_ON = sa.update(EXPERTS).where(EXPERTS.c.name == sa.bindparam("whose")).values(sequence=sa.bindparam("last"))
-_TOUCH = (
-    sa.update(TRIALS)
-    .where(TRIALS.c.expert == sa.bindparam("whose"), TRIALS.c.trial == sa.bindparam("number"))
-    .values(
-        touched_ms=sa.bindparam("now"), decided_ms=sa.func.coalesce(TRIALS.c.decided_ms, sa.bindparam("decided_at"))
-    )
-)
+# The callers hold the transaction.
 
 
 def event_of(row: Row[Any]) -> Event:
@@ -311,7 +293,7 @@ def event_of(row: Row[Any]) -> Event:
 
 
 def events_of(connection: Connection, name: str, trial: int | None = None) -> list[Event]:
-    """The events of an expert, in order; of one trial only, if it is named."""
+    """The events of a participant, in order, or those of one trial."""
     wanted = sa.select(EVENTS).where(EVENTS.c.expert == name).order_by(EVENTS.c.sequence)
     if trial is not None:
         wanted = wanted.where(EVENTS.c.trial == trial)
@@ -319,81 +301,65 @@ def events_of(connection: Connection, name: str, trial: int | None = None) -> li
 
 
 def known_keys(connection: Connection, name: str, keys: Sequence[str]) -> set[str]:
-    """Those of the keys under which something of this expert is kept already."""
-    return set(connection.execute(_KNOWN_KEYS, {"whose": name, "keys": list(keys)}).scalars())
+    """The keys that are stored already for this participant."""
+    known = sa.select(EVENTS.c.key).where(EVENTS.c.expert == name, EVENTS.c.key.in_(keys))
+    return set(connection.execute(known).scalars())
 
 
 def own_event(
     sequence: int, kind: str, trial: int, payload: dict[str, Any], time_ms: int | None = None, key: str = ""
 ) -> Event:
-    """An event of the server's own."""
+    """An event that the server makes."""
     now = clock.now_ms() if time_ms is None else time_ms
     return Event(sequence, kind, trial, payload, key or secrets.token_hex(8), now)
 
 
 def add_events(connection: Connection, name: str, events: Iterable[Event]) -> None:
-    """Add events that follow the last one of their expert."""
+    """Append events to the log of a participant."""
     told = list(events)
-    rows = [
-        {
-            "expert": name,
-            "sequence": event.sequence,
-            "kind": event.kind,
-            "trial": event.trial,
-            "payload": event.payload,
-            "key": event.key,
-            "time_ms": event.time_ms,
-            "made_ms": event.made_ms,
-            "device": event.device,
-        }
-        for event in told
-    ]
-    connection.execute(_ADD_EVENTS, rows)
     last = told[-1]
-    connection.execute(_COUNT_ON, {"whose": name, "last": last.sequence})
+    connection.execute(sa.insert(EVENTS), [{"expert": name, **asdict(event)} for event in told])
+    connection.execute(sa.update(EXPERTS).where(EXPERTS.c.name == name).values(sequence=last.sequence))
     if last.trial > 0:
         decided = next((event.time_ms for event in told if event.kind in DECIDED), None)
-        touched = {"whose": name, "number": last.trial, "now": last.time_ms, "decided_at": decided}
-        connection.execute(_TOUCH, touched)
+        touched = sa.update(TRIALS).where(TRIALS.c.expert == name, TRIALS.c.trial == last.trial)
+        decided_ms = sa.func.coalesce(TRIALS.c.decided_ms, sa.literal(decided, sa.BigInteger))
+        connection.execute(touched.values(touched_ms=last.time_ms, decided_ms=decided_ms))
 
 
 # -- trials ------------------------------------------------------------------------------------------------------------
 #
-# Who judges which query, begun and finished: the table of trials, which is kept from the log.
+# The table of trials follows from the log. The callers hold the transaction. Trials count from 1; 0 is the practice.
 #
-# All of it is done in the transaction of a caller. Trials count from 1; trial 0 is the practice.
-#
-# A trial holds a place of its query from its first decision on, until `abandoned_hours` have gone by without another.
-# One that was only begun holds none: others are given the query as well if there is nothing else for them.
+# A trial holds a place of its query from its first decision until `abandoned_hours` have passed without another one. A
+# trial without a decision holds no place: other participants get the query too if nothing else is left for them.
 
 
-_BEGUN_MS = 15 * 60_000  # for so long, other queries are preferred to one that somebody has begun
-# Made once: a decision needs it, and making it takes as long as running it.
-_TRIAL = sa.select(TRIALS).where(TRIALS.c.expert == sa.bindparam("whose"), TRIALS.c.trial == sa.bindparam("number"))
+_BEGUN_MS = 15 * 60_000  # during this time, other queries are preferred to one that was begun
 
 
 def can_be(plan: StudyPlan, trial: int) -> bool:
-    """Whether a trial of this number can be; whatever a page asks for comes here."""
+    """Whether a trial can have this number, which may come from a page."""
     return 0 <= trial <= len(plan.tasks)
 
 
 def trial_of(connection: Connection, plan: StudyPlan, name: str, trial: int) -> Row[Any]:
-    """The row of a trial that was begun; anything else is refused."""
+    """The row of a trial that was begun."""
     found = None
     if can_be(plan, trial):
-        found = connection.execute(_TRIAL, {"whose": name, "number": trial}).first()
+        found = connection.execute(sa.select(TRIALS).where(TRIALS.c.expert == name, TRIALS.c.trial == trial)).first()
     if found is None:
         raise DecisionError(f"trial {trial} was never begun")
     return found
 
 
 def trials_of(connection: Connection, name: str) -> Sequence[Row[Any]]:
-    """The rows of all trials that an expert has begun."""
+    """The rows of all trials of a participant."""
     return connection.execute(sa.select(TRIALS).where(TRIALS.c.expert == name)).all()
 
 
 def shown_in_open_trial(connection: Connection, plan: StudyPlan, name: str, trial: int) -> set[str]:
-    """What was shown in a trial that is open."""
+    """The candidates of an open trial."""
     if trial == 0:
         if plan.practice is None:
             raise DecisionError("this study has no practice")
@@ -407,7 +373,7 @@ def shown_in_open_trial(connection: Connection, plan: StudyPlan, name: str, tria
 
 
 def loads(connection: Connection, plan: StudyPlan) -> dict[str, Load]:
-    """How many opinions of each query there are, how many are being given, and how many trials were only begun."""
+    """The opinions of each query: finished, running, and begun without a decision."""
     now, is_open, is_decided = clock.now_ms(), TRIALS.c.finished_ms.is_(None), TRIALS.c.decided_ms.is_not(None)
     since = now - int(plan.rules.abandoned_hours * HOUR_MS)
     running = sa.and_(is_open, is_decided, TRIALS.c.touched_ms >= since)
@@ -419,7 +385,7 @@ def loads(connection: Connection, plan: StudyPlan) -> dict[str, Load]:
 
 
 def trials_in(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """The rows of the trials that the events of one expert tell of, without the expert."""
+    """The rows of the trials in the events of one participant."""
     rows: dict[int, dict[str, Any]] = {}
     for event in events:
         if event.kind == "began" and event.trial > 0 and event.trial not in rows:

@@ -1,4 +1,4 @@
-"""A study in its database, but for what its experts do: its plan, who takes part, its settings, its copies."""
+"""The plan, participants, settings and backups of a study in its database; `store` adds the events."""
 
 from __future__ import annotations
 
@@ -34,19 +34,15 @@ _LOG = logging.getLogger("roslin.experiment")
 
 @dataclass(frozen=True, slots=True)
 class StoredBackup:
-    """A copy of the database that was written."""
+    """A backup of the database."""
 
     path: str
     time_ms: int
 
 
-# Made once: a decision needs it, and making it takes as long as running it.
-_HELD = sa.select(EXPERTS).where(EXPERTS.c.name == sa.bindparam("whose")).with_for_update(key_share=True)
-
-
 @dataclass(frozen=True, slots=True)
 class StudyExpert:
-    """One who takes part. `name` is the secret of their link; `label` is what is exported."""
+    """A participant. `name` is the secret of the personal link; `label` appears in exports."""
 
     number: int
     name: str
@@ -73,13 +69,14 @@ def expert_named(connection: Connection, name: str) -> StudyExpert:
 
 
 def everybody(connection: Connection) -> list[StudyExpert]:
-    """Everybody, in the order of their invitations."""
+    """All participants, in the order of their invitations."""
     return [expert_of(row) for row in connection.execute(sa.select(EXPERTS).order_by(EXPERTS.c.number))]
 
 
 def held(connection: Connection, name: str) -> Row[Any]:
-    """The row of an expert, which nobody else changes until the transaction ends."""
-    return _known(connection.execute(_HELD, {"whose": name}).first())
+    """The row of a participant, locked until the transaction ends."""
+    held = sa.select(EXPERTS).where(EXPERTS.c.name == name).with_for_update(key_share=True)
+    return _known(connection.execute(held).first())
 
 
 def _known(row: Row[Any] | None) -> Row[Any]:
@@ -89,7 +86,7 @@ def _known(row: Row[Any] | None) -> Row[Any]:
 
 
 def printable(text: str, most: int) -> str:
-    """A text that any database takes: without signs that cannot be printed, and no longer than its column."""
+    """A text without unprintable characters, cut to the length of its column."""
     return "".join(sign for sign in text if sign.isprintable())[:most]
 
 
@@ -121,30 +118,25 @@ class StudyStore:
         self.database.close()
 
     def _keep_plan(self, plan: StudyPlan) -> None:
-        """Keep a plan that is new. What is frozen may change only as long as nobody has joined."""
+        """Store a new plan. Frozen parts may change only until a participant has joined."""
         with self.database.writing() as connection:
             self.database.hold_study(connection)
             newest = connection.execute(sa.select(PLANS).order_by(PLANS.c.number.desc()).limit(1)).first()
             if newest is not None and newest.fingerprint == plan.fingerprint:
                 return
             changes = StudyPlan.from_json(newest.plan).frozen_changes(plan) if newest is not None else []
-            # A study of another name must not even have been sent out: this is then the database of that one.
+            # With another name this is the database of another study, even if only invitations were sent.
             begun = EXPERTS if "name" in changes else EVENTS
             if changes and connection.execute(sa.select(begun.c.number).limit(1)).first() is not None:
                 raise FrozenError(
                     f"the study has begun, so {', '.join(changes)} can no longer change; make a new study for that"
                 )
             number = newest.number + 1 if newest is not None else 1
-            values = {
-                "number": number,
-                "time_ms": clock.now_ms(),
-                "fingerprint": plan.fingerprint,
-                "plan": plan.to_json(),
-            }
-            connection.execute(sa.insert(PLANS).values(values))
+            values = {"fingerprint": plan.fingerprint, "plan": plan.to_json()}
+            connection.execute(sa.insert(PLANS).values(number=number, time_ms=clock.now_ms(), **values))
 
     def consents(self) -> list[Words]:
-        """The consents that people were asked for, in order; the number of one counts from 1."""
+        """All versions of the consent, in order."""
         found: list[Words] = []
         with self.database.reading() as connection:
             for plan in connection.execute(sa.select(PLANS.c.plan).order_by(PLANS.c.number)).scalars():
@@ -158,7 +150,7 @@ class StudyStore:
     def invite(
         self, count: int = 1, source: str = "single", participant: str = "", language: str = ""
     ) -> list[StudyExpert]:
-        """New experts, each with a name of their own."""
+        """New participants, each with a separate name."""
         if count < 1:
             raise ArgumentError(f"the number of invitations must be at least 1; got {count}")
         shared = {
@@ -174,9 +166,9 @@ class StudyStore:
             return [expert_of(row) for row in connection.execute(made, rows)]
 
     def join(self, name: str, participant: str = "", language: str = "") -> StudyExpert:
-        """Somebody who comes by the open invitation, under a name that the server drew; twice is once.
+        """Let a participant join by the open invitation, under a name that the server drew; repeating it is harmless.
 
-        The id of a participant joins once: who comes with it again is given as the expert that they are already.
+        An id of a panel joins once: the same id returns the participant who has it already.
         """
         values: dict[str, Any] = {"name": name, "source": "open"}
         values |= {"participant": printable(participant, 200), "language": printable(language, 10)}
@@ -192,23 +184,23 @@ class StudyStore:
             return expert_of(found)
 
     def expert(self, name: str) -> StudyExpert:
-        """The expert of a name."""
+        """The participant with a name."""
         with self.database.reading() as connection:
             return expert_named(connection, name)
 
     def experts(self) -> list[StudyExpert]:
-        """Everybody, in the order of their invitations."""
+        """All participants, in the order of their invitations."""
         with self.database.reading() as connection:
             return everybody(connection)
 
     def set_language(self, name: str, language: str) -> None:
-        """Remember in which language somebody reads."""
+        """Store the language that a participant reads."""
         with self.database.writing() as connection:
             chosen = sa.update(EXPERTS).where(EXPERTS.c.name == name).values(language=printable(language, 10))
             connection.execute(chosen)
 
     def withdraw(self, name: str) -> list[str]:
-        """Delete everything of an expert; gives the backups that were written since they were invited."""
+        """Delete all data of a participant; returns the backups written since the invitation."""
         with self.database.writing() as connection:
             row = held(connection, name)
             for table in (EVENTS, TRIALS):
@@ -224,27 +216,27 @@ class StudyStore:
 
     @property
     def has_traces(self) -> bool:
-        """Whether bytes of somebody who was deleted may still lie in the files: the next opening tries again."""
+        """Whether deleted data may still be in the files; the next opening tries again to remove it."""
         return self.state(_TRACES) == "yes"
 
     def _forget_deleted(self) -> None:
-        """Rid the files of what was deleted. It is deleted in any case: where this fails, it is tried again later."""
+        """Remove deleted data from the files. The data is deleted even if this fails and is tried again later."""
         try:
             self.database.forget_deleted()
             self.set_state(_TRACES, "")
         except NotKeptError as error:
-            _LOG.error("traces of somebody who was deleted are left in the files of the database: %s", error)
+            _LOG.error("deleted data of a participant is still in the files of the database: %s", error)
 
     # -- settings and copies ------------------------------------------------------------------------------------------
 
     @property
     def status(self) -> StudyStatus:
-        """Whether people may begin: open, paused for a while, or closed until it is opened again."""
+        """Whether participants may begin a trial: open, paused or closed."""
         with self.database.reading() as connection:
             return status_of(connection)
 
     def set_status(self, status: StudyStatus) -> None:
-        """Open, pause or close the study. Trials that are open can always be finished."""
+        """Open, pause or close the study. Open trials can always be finished."""
         self.set_state("status", status)
 
     def state(self, name: str, otherwise: str = "") -> str:
@@ -260,15 +252,15 @@ class StudyStore:
             _set_state(connection, name, value)
 
     def backups(self) -> list[StoredBackup]:
-        """The copies that were written, in order."""
+        """The backups, in order."""
         with self.database.reading() as connection:
             rows = connection.execute(sa.select(BACKUPS).order_by(BACKUPS.c.number))
             return [StoredBackup(row.path, row.time_ms) for row in rows]
 
     def begin_backup(self, path: str) -> int:
-        """Write down that a copy is being made; the number under which it is listed.
+        """Record that a backup is being written; returns its number.
 
-        Until it is done it counts as one of tomorrow: whoever is deleted meanwhile is told of it.
+        Until it is complete it is dated tomorrow, so that participants who withdraw meanwhile learn about it.
         """
         with self.database.writing() as connection:
             values = {"path": path, "time_ms": clock.now_ms() + 24 * HOUR_MS}
@@ -276,7 +268,7 @@ class StudyStore:
             return int(connection.execute(made).scalar_one())
 
     def end_backup(self, number: int, *, is_there: bool = True) -> None:
-        """A copy is done; or it failed, and is not listed."""
+        """Record that a backup is complete, or remove one that failed."""
         which = BACKUPS.c.number == number
         with self.database.writing() as connection:
             connection.execute(
@@ -287,7 +279,7 @@ class StudyStore:
 
 
 def status_of(connection: Connection) -> StudyStatus:
-    """Whether people may begin: open, paused for a while, or closed until it is opened again."""
+    """Whether participants may begin a trial: open, paused or closed."""
     value = connection.execute(sa.select(STATE.c.value).where(STATE.c.name == "status")).scalar()
     return value or "open"  # only `set_status` writes it
 

@@ -1,14 +1,13 @@
-"""`study.toml`: every key that it may have, checked and read. The reference of the documentation is made from here.
+"""`study.toml`: its keys, their checks, and reading it. The reference in the documentation is made from this module.
 
-Reading looks at no melody: the candidates are found when the study is made (`folder`). Paths are relative to the folder
-of the file.
+Reading needs no melodies: `planning` finds the candidates. Paths are relative to the folder of the file.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -33,7 +32,7 @@ from roslin.experiment.toml_file import (
 from roslin.rows import table_rows
 
 SHIPPED_LANGUAGES = ("en", "de")
-MATCHER_COUNT = 10  # candidates of a matcher whose number is not given
+MATCHER_COUNT = 10  # candidates of a matcher without a number
 _TEXTS: tuple[Literal["consent", "instructions", "thanks"], ...] = ("consent", "instructions", "thanks")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
@@ -56,7 +55,7 @@ def _languages(value: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _words(value: Any, info: ValidationInfo) -> Words:
-    """A text in every language of the study: one text for all, or a table with one for each."""
+    """A text in every language of the study: one text for all languages, or a table."""
     languages: list[str] = info.context or []
     if isinstance(value, str) and value.strip():
         return dict.fromkeys(languages, value)
@@ -112,7 +111,7 @@ def _ids_or_file(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How the documentation describes the values of a type, and the value without a line for the key."""
+    """The description of the values in the documentation, and of the default."""
 
     form: str
     otherwise: str = ""
@@ -140,58 +139,58 @@ Bound = Annotated[Annotated[float, _BOUND] | None, Form("number", "none")]
 
 
 class StudyTable(TomlTable):
-    """`[study]`: what the study is called, in which languages, and what people read."""
+    """`[study]`: the name of the study, its languages and its texts."""
 
     name: Name
     """The name of the folder, `NAME.study`, and of the exported files."""
     languages: Annotated[Texts, AfterValidator(_languages), Form("list of codes", '`["en"]`')] = ("en",)
-    """The first is used where nothing else is known."""
+    """The first language is the default."""
     title: Translated
-    """What people read above every page."""
+    """The title above every page."""
     contact: Annotated[Text, Form("text")]
-    """Whom people write to; `{contact}` in a text stands for it, `{title}` for the title."""
+    """The address for questions. Texts can use it as `{contact}`, and the title as `{title}`."""
     seed: CountOrNone = 0
-    """Decides all that is left to chance: who judges what, in which order."""
+    """Random seed for queries and orders."""
     consent: TextFiles = None
-    """What people agree to, in Markdown. Who agreed to another text is asked again."""
+    """The consent, in Markdown. After a change, participants are asked again."""
     instructions: TextFiles = None
-    """What people are asked to do, in Markdown."""
+    """The instructions, in Markdown."""
     thanks: TextFiles = None
-    """What people read at the end, in Markdown."""
+    """The last page, in Markdown."""
 
 
 class DesignTable(TomlTable):
-    """`[design]`: how people judge, and how many of them."""
+    """`[design]`: how participants judge, and how many judgements are wanted."""
 
     kind: Annotated[Design, Form('`"ranking"`, `"pairs"` or `"triplets"`')] = _USUAL.design
-    """Put all candidates in order, or choose again and again the most similar of two or three."""
+    """Participants rank all candidates, or repeatedly choose the most similar of two or three."""
     quota: Count = _USUAL.quota
-    """How many opinions are wanted of each query."""
+    """Number of participants per query."""
     queries_per_expert: Count = _USUAL.queries_per_expert
-    """How many one person judges at most."""
+    """Maximum number of queries per participant."""
     ties: YesNo = _USUAL.ties
-    """Whether two candidates may share a rank. Only for rankings."""
+    """Whether candidates may share a rank. Only for rankings."""
     query_among_candidates: YesNo = True
-    """Whether the query hides among its own candidates as a check of attention: it should be put first."""
+    """Whether the query hides among its candidates as a check of attention: it should be ranked first."""
     resume: Annotated[Resume, Form('`"continue"`, `"reread"` or `"restart"`')] = _USUAL.resume
-    """What somebody does who comes back after a long pause: go on, read the instructions again, or begin the open
-    query again as well."""
+    """After a long pause, participants continue, read the instructions again, or also begin the open query
+    again."""
     pause_hours: Hours = _USUAL.pause_hours
-    """From when on a pause is long."""
+    """Hours after which a pause is long."""
     abandoned_hours: Hours = _USUAL.abandoned_hours
-    """After so long without a decision an open query is given to somebody else as well. Without any decision, at
-    once."""
+    """Hours without a decision after which an open query is given to another participant too. Before the first
+    decision it is given away immediately."""
     comparisons: Count = _USUAL.comparisons
-    """How many comparisons a person makes of each query. Not for rankings."""
+    """Number of comparisons per participant and query. Not for rankings."""
     differences: YesNo = _USUAL.differences
-    """Whether participants may see which notes of two melodies have no partner, by Roslin's own alignment."""
+    """Whether participants may see the notes of two melodies that Roslin's alignment leaves without a partner."""
     keeps_participant: YesNo = _USUAL.keeps_participant
-    """Whether the id that Prolific and the like put into the address is kept. The same id then joins once."""
+    """Whether the participant id of a panel, such as Prolific, is stored. An id can then join only once."""
     completion_address: Address = ""
-    """Where people go back who have judged everything, at Prolific and the like. `{receipt}` stands for their receipt
-    code, `{participant}` for their id."""
+    """Address at the panel for participants who have judged everything. `{receipt}` is replaced by the receipt
+    code, `{participant}` by the participant id."""
     screen_out_address: Address = ""
-    """The same for people who found the study full or closed before they had judged everything."""
+    """Address for participants who find the study full or closed before they have judged everything."""
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -213,7 +212,7 @@ class DesignTable(TomlTable):
 
 
 class MaterialTable(TomlTable):
-    """`[material]`: what is judged. Either a collection of melodies, or a folder of pictures and sounds."""
+    """`[material]`: either a collection of melodies, or a folder of pictures and sounds."""
 
     collection: Annotated[Text, Form("path", "folder and table")] = ""
     """A collection, `NAME.roslin`, or a file or folder of melodies in any notation."""
@@ -235,56 +234,55 @@ class MaterialTable(TomlTable):
 
 
 class PoolTable(TomlTable):
-    """`[queries.pool]` below a query says how its candidates are found; `[pool]` says it for all queries, key by key,
-    unless the query says otherwise. A range is `LOW..HIGH`, `LOW..` or `..HIGH`.
+    """`[queries.pool]` below a query sets how its candidates are found. `[pool]` sets the default of each key for all
+    queries. A range is `LOW..HIGH`, `LOW..` or `..HIGH`.
     """
 
     pitch_range: Range = ()
     """Lowest to highest note, in semitones or by name."""
     max_interval: Range = ()
-    """Largest step between two notes, likewise."""
+    """Largest interval between neighbouring notes, in semitones or by name."""
     duration_ratio: Range = ()
     """Shortest over longest note, from 0 to 1."""
     note_count: Range = ()
     """Number of notes."""
     contains: Filters = ()
-    """Sequences of intervals, one of which is enough."""
+    """Sequences of intervals; one is enough."""
     contains_semitones: Filters = ()
-    """The same in semitones."""
+    """Sequences of intervals in semitones; one is enough."""
     share: Filters = ()
-    """Part of all intervals that one is: `"third=0.5.."`."""
+    """Share of an interval among all intervals: `"third=0.5.."`."""
     motive: Filters = ()
     """A repeated motive with these intervals."""
     times: Annotated[int, _MANY, Form("whole number")] = 2
-    """In how many places the motive must be."""
+    """Number of places where the motive must occur."""
     contour: Distance = ()
-    """Editing distance of gross contours from the query."""
+    """Edit distance of the gross contour from the query."""
     rhythm: Distance = ()
-    """Editing distance of rhythm strings from the query."""
+    """Edit distance of the rhythm from the query."""
     costs: Annotated[Text, Form("text", "1 each")] = ""
-    """What editing costs: `"insertion=0.5 UD=2"`."""
+    """Costs of the edits: `"insertion=0.5 UD=2"`."""
     where: Filters = ()
-    """Words in what is known of a melody: `"metre=3/4"`."""
+    """Words in a metadata field: `"metre=3/4"`."""
     only: Filters = ()
-    """The whole field: `["key=g", "key=d"]`; one of a field is enough."""
+    """Whole metadata fields: `["key=g", "key=d"]`; one value of a field is enough."""
     also: Annotated[Texts, Form("text or list", "nothing")] = ()
-    """Words that bring a melody in whether the filters left it or not: `"title=Roslin"`."""
+    """Words that add melodies despite the filters: `"title=Roslin"`."""
     matchers: Annotated[
         dict[str, Whole], BeforeValidator(_with_counts), Form("list, or table of numbers", "nothing")
     ] = Field(default={})
-    """Systems whose first finds are added, by the names of `roslin matchers`: ten of each, or as many as
-    `{ emd = 8, p3 = 8 }` says."""
+    """Matchers whose first results are added: ten of each, or other numbers, as in `{ emd = 8, p3 = 8 }`."""
     disagreement: CountOrNone = 0
-    """How many to add, and keep, about which these systems disagree most."""
+    """Number of candidates to add, and keep, about which these matchers disagree most."""
     add: Ids = ()
-    """Candidates that are there in any case."""
+    """Candidates that are always included."""
     leave_out: Ids = ()
-    """Candidates that are not there in any case."""
+    """Candidates that are never included."""
     unique: Annotated[Literal[True, False, "exactly"], Form('`true`, `false` or `"exactly"`')] = True
-    """Whether what is identical with another, or part of it, goes; with `"exactly"` only where the rhythm agrees
-    exactly."""
+    """Whether candidates that are identical with another one or part of it are removed; with `"exactly"`, only if
+    the rhythm agrees exactly."""
     most: Annotated[int, _MANY, Form("whole number")] = 50
-    """How many candidates there are at most."""
+    """Maximum number of candidates."""
 
 
 class QueryPart(TomlTable):
@@ -293,26 +291,26 @@ class QueryPart(TomlTable):
     id: Annotated[Text, Form("text")]
     """The id of the query in the collection or the table."""
     notation: Annotated[Text, Form("text", "of the collection")] = ""
-    """A query that the collection lacks, in Plaine & Easie Code or ABC."""
+    """A query outside the collection, in Plaine & Easie Code or ABC."""
     candidates: Annotated[
         tuple[str, ...] | str | None, PlainValidator(_ids_or_file), Form("list of ids, or file", "by the pool")
     ] = None
-    """The candidates by id; a file has one a line, or is the CSV of `roslin runs pool` for all queries."""
+    """The candidates by id, or a file with one id per line, or the CSV of `roslin runs pool`."""
     pool: Annotated[PoolTable, Form("table", "none")] = PoolTable()
-    """How candidates are found instead."""
+    """A search for candidates instead."""
 
 
 class PracticeTable(TomlTable):
-    """`[practice]`: a trial that does not count, with feedback. Without it a nursery tune is practised."""
+    """`[practice]`: a trial with feedback that does not count. The default is a nursery tune."""
 
     skip: YesNo = False
-    """Whether there is no practice."""
+    """Whether to omit the practice."""
     query: Annotated[Text, Form("text", "a nursery tune")] = ""
-    """The id of the query of a practice of your own."""
+    """The id of the query of your own practice."""
     expected: Annotated[dict[str, Literal["resembles", "perhaps", "no"]], Form("table", "a nursery tune")] = Field(
         default={}
     )
-    """What most people would say of each candidate: `{ id = "resembles", other = "no" }`; or `"perhaps"`."""
+    """The expected answers: `{ id = "resembles", other = "no" }`; `"perhaps"` is possible too."""
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -327,26 +325,26 @@ class PracticeTable(TomlTable):
 
 
 class QuestionTable(TomlTable):
-    """`[[questions]]`: one table for each question. Without any, people are asked for years of experience, instruments
-    and remarks; `questions = []` at the top of the file asks nothing.
+    """`[[questions]]`: one table for each question. By default, participants are asked for years of experience,
+    instruments and remarks. `questions = []` at the top of the file asks nothing.
     """
 
     name: Name
     """The name of the column in the export."""
     kind: Annotated[QuestionKind, Form('`"number"`, `"text"`, `"choice"` or `"choices"`')]
-    """What can be answered; `choices`: several."""
+    """The form of the answer; `choices` allows several."""
     label: Translated
     """The question."""
     choices: Annotated[dict[str, Words], PlainValidator(_choices), Form("list, or table of texts", "none")] = Field(
         default={}
     )
-    """What there is to choose from; in a table `name = text`."""
+    """The choices; in a table, `name = text`."""
     required: YesNo = False
     """Whether it must be answered."""
     least: Bound = None
-    """The smallest number that is taken."""
+    """The smallest number allowed."""
     most: Bound = None
-    """The largest."""
+    """The largest number allowed."""
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -374,7 +372,7 @@ class _File(TomlTable):
 
 
 class KeyInfo(NamedTuple):
-    """What a key is. `otherwise` is empty where the key must be given."""
+    """A key of a table. `otherwise` is the default, empty for a required key."""
 
     form: str
     otherwise: str
@@ -401,7 +399,7 @@ _MODELS: dict[str, type[TomlTable]] = {
 TABLES = {name: " ".join((model.__doc__ or "").split()) for name, model in _MODELS.items()}
 KEYS = {table: {name: _info(field) for name, field in model.model_fields.items()} for table, model in _MODELS.items()}
 
-# The keys whose meaning a study that has begun can no longer change, by the part of the plan that they make.
+# The keys that cannot change once a study has begun, by the part of the plan that they set.
 FROZEN_KEYS: dict[str, str] = {
     "name": "`study.name`",
     "seed": "`study.seed`",
@@ -419,7 +417,7 @@ FROZEN_KEYS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class QueryWish:
-    """One query of the file: its candidates by id, or a table that describes how to find them."""
+    """One query of the file: its candidates by id, or a pool."""
 
     id: str
     notation: str
@@ -430,7 +428,7 @@ class QueryWish:
 
 @dataclass(frozen=True, slots=True)
 class StudyDraft:
-    """A file that makes sense in itself. `plan` still lacks its tasks and its practice."""
+    """A valid file. `plan` still lacks tasks and practice."""
 
     place: TomlPlace
     plan: StudyPlan
@@ -438,15 +436,15 @@ class StudyDraft:
     queries: tuple[QueryWish, ...]
     hides_query: bool
     practice: PracticeTable
-    ships_texts: bool  # some of the texts are those that come with Roslin
+    ships_texts: bool  # whether some texts are those of Roslin
 
     def beside(self, name: str) -> Path:
-        """A path of the file, from the folder in which the file is."""
+        """A path relative to the folder of the file."""
         return self.place.path.parent / name
 
 
 def read_study(path: Path) -> StudyDraft:
-    """The study that a file describes."""
+    """Read a study from its file."""
     source, values = read_toml(path)
     top = TomlPlace(path, source)
     given = values.get("study", {})
@@ -478,7 +476,7 @@ def read_study(path: Path) -> StudyDraft:
 
 
 def asked_pools(path: Path) -> dict[str, dict[str, Any]]:
-    """The pool of each query as a file that was read before describes it."""
+    """The pool of each query in a valid file."""
     _, values = read_toml(path)
     usual = values.get("pool", {})
     asked = {query["id"]: query for query in values["queries"] if "candidates" not in query}
@@ -486,15 +484,12 @@ def asked_pools(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def shipped_text(name: str, language: str) -> str:
-    """A text that comes with Roslin, in English or German: consent, instructions, comparing or thanks.
-
-    "comparing" are the instructions for pairs and triplets.
-    """
+    """A text of Roslin in English or German: consent, instructions, comparing (for pairs and triplets) or thanks."""
     return (files("roslin.experiment") / "example" / f"{name}.{language}.md").read_text(encoding="utf-8")
 
 
 def _markdown(about: StudyTable, name: str, design: Design, place: TomlPlace) -> Words:
-    """A text in every language: from the files that are named, or the one that comes with Roslin."""
+    """A text in every language, from the given files or from Roslin."""
     named: Words | None = getattr(about, name)
     if named is not None:
         texts = {language: _file_text(place, name, file) for language, file in named.items()}
@@ -548,7 +543,7 @@ def _queries(file: _File, top: TomlPlace) -> tuple[QueryWish, ...]:
 
 
 def _candidates(query: QueryPart, place: TomlPlace) -> tuple[str, ...]:
-    """Ids in a list, or a file: one a line, as `roslin filter --save` writes it, or a pool of many queries in CSV."""
+    """Ids from a list, or from a file of `roslin filter --save` or `roslin runs pool`."""
     ids = query.candidates or ()
     if isinstance(ids, str):
         path = place.path.parent / ids
@@ -571,43 +566,15 @@ def _candidates(query: QueryPart, place: TomlPlace) -> tuple[str, ...]:
     return ids
 
 
-# Section 3.2.2 of paper 002 tells of its experts how long they have made music, and what they play.
-USUAL_QUESTIONS = (
-    Question(
-        "experience_years",
-        "number",
-        {
-            "en": "For how many years have you played an instrument, sung or studied music?",
-            "de": "Seit wie vielen Jahren spielen Sie ein Instrument, singen oder studieren Sie Musik?",
-        },
-        required=True,
-        least=0,
-        most=100,
-    ),
-    Question(
-        "instruments",
-        "text",
-        {
-            "en": "Which instruments do you play? Singing counts.",
-            "de": "Welche Instrumente spielen Sie? Singen zählt mit.",
-        },
-    ),
-    Question(
-        "remarks",
-        "text",
-        {"en": "Is there anything else that we should know?", "de": "Gibt es etwas, das wir noch wissen sollten?"},
-    ),
-)
-
-
 def _questions(file: _File, top: TomlPlace) -> tuple[Question, ...]:
+    """The questions of the file; without any, those about the experts of paper 002 (section 3.2.2)."""
     if file.questions is None:
-        return tuple(
-            replace(
-                each, label={language: each.label.get(language, each.label["en"]) for language in file.study.languages}
-            )
-            for each in USUAL_QUESTIONS
-        )
+        usual = read_toml(Path(str(files("roslin.experiment") / "example" / "questions.toml")))[1]["questions"]
+        labels = [
+            {language: each["label"].get(language, each["label"]["en"]) for language in file.study.languages}
+            for each in usual
+        ]
+        return tuple(Question(**(each | {"label": label})) for each, label in zip(usual, labels, strict=True))
     names = [each.name for each in file.questions]
     for number, name in enumerate(names):
         if name in names[:number]:

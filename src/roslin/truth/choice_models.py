@@ -256,11 +256,11 @@ def plackett_luce(
 
 @dataclass(frozen=True, eq=False)
 class _Picks:
-    """Every pick from two or more: who made it, what was picked, and what it was picked from (picks, documents)."""
+    """Every pick from two or more: its expert, and (picks, documents) what it was picked from and what was picked."""
 
     expert: npt.NDArray[np.int64]
-    item: npt.NDArray[np.int64]
     among: npt.NDArray[np.bool_]
+    shares: Floats
 
 
 def _picks(ranks: Floats, left_out_is_last: bool) -> _Picks:
@@ -268,7 +268,7 @@ def _picks(ranks: Floats, left_out_is_last: bool) -> _Picks:
     rows = ranks[expert]
     among = (rows >= ranks[expert, item][:, None]) | (np.isnan(rows) & left_out_is_last)
     real = among.sum(axis=1) > 1
-    return _Picks(expert[real], item[real], among[real])
+    return _Picks(expert[real], among[real], np.eye(ranks.shape[1])[item[real]])
 
 
 def newton(
@@ -294,37 +294,44 @@ def newton(
     return place, curve
 
 
-def _fit(picks: _Picks, weights: Floats, start: Floats) -> Floats:
-    """Log strengths at the maximum for these weights of the experts."""
-    return newton(lambda logs: _slope_and_curve(picks, weights, logs, _chances(picks, logs)), start)[0]
+def choice_slope_and_curve(
+    among: npt.NDArray[np.bool_], shares: Floats, weights: Floats, logs: Floats
+) -> tuple[Floats, Floats]:
+    """Slope and curve of the log likelihood of choices from sets, each set with a weight.
+
+    `among` and `shares`, (sets, documents): the documents of a set, and the share of its choice that each got.
+    """
+    chances = _chances(among, logs)
+    weighted = chances * weights[:, None]
+    slope: Floats = (shares * weights[:, None]).sum(axis=0) - weighted.sum(axis=0)
+    return slope, np.diag(weighted.sum(axis=0)) - weighted.T @ chances
 
 
-def _chances(picks: _Picks, logs: Floats) -> Floats:
-    """The chance of every candidate in every pick."""
-    weights = np.where(picks.among, np.exp(logs - logs.max()), 0.0)
+def _chances(among: npt.NDArray[np.bool_], logs: Floats) -> Floats:
+    """The chance of every document in every set."""
+    weights = np.where(among, np.exp(logs - logs.max()), 0.0)
     chances: Floats = weights / weights.sum(axis=1, keepdims=True)
     return chances
 
 
-def _slope_and_curve(picks: _Picks, weights: Floats, logs: Floats, chances: Floats) -> tuple[Floats, Floats]:
-    weight = weights[picks.expert]
+def _fit(picks: _Picks, weights: Floats, start: Floats) -> Floats:
+    """Log strengths at the maximum for these weights of the experts."""
+    return newton(lambda logs: _slope_and_curve(picks, weights, logs), start)[0]
+
+
+def _slope_and_curve(picks: _Picks, weights: Floats, logs: Floats) -> tuple[Floats, Floats]:
+    slope, curve = choice_slope_and_curve(picks.among, picks.shares, weights[picks.expert], logs)
     against = 1 / (1 + np.exp(-logs))
-    weighted = chances * weight[:, None]
-    expected = weighted.sum(axis=0)
-    slope = np.bincount(picks.item, weight, len(logs)) + _PRIOR - expected - 2 * _PRIOR * against
-    curve = np.diag(expected + 2 * _PRIOR * against * (1 - against)) - weighted.T @ chances
-    return slope, curve
+    return slope + _PRIOR - 2 * _PRIOR * against, curve + np.diag(2 * _PRIOR * against * (1 - against))
 
 
 def _one_step(picks: _Picks, whole: Floats, drawn: Floats) -> Floats:
     """The fit to each draw of experts, to first order: how each expert pulls, times how often they were drawn."""
     if not len(whole):
         return np.zeros((len(drawn), 0))
-    chances = _chances(picks, whole)
     pulls = np.zeros((drawn.shape[1], len(whole)))
-    np.add.at(pulls, (picks.expert, picks.item), 1.0)
-    np.subtract.at(pulls, picks.expert, chances)
-    _, curve = _slope_and_curve(picks, np.ones(drawn.shape[1]), whole, chances)
+    np.add.at(pulls, picks.expert, picks.shares - _chances(picks.among, whole))
+    _, curve = _slope_and_curve(picks, np.ones(drawn.shape[1]), whole)
     stepped: Floats = whole + np.linalg.solve(curve, ((drawn - 1) @ pulls).T).T
     return stepped
 

@@ -24,7 +24,7 @@ from roslin.truth.rankings import QueryRankings
 from roslin.types import Floats
 
 Groups = tuple[tuple[str, ...], ...]
-_ROWS_SHOWN = 20
+_QUERIES_SHOWN = 20
 
 
 class Truth(Mapping[str, Groups]):
@@ -155,9 +155,9 @@ class Truth(Mapping[str, Groups]):
 
     def _repr_html_(self) -> str:
         table = self.to_table()
-        if len(table.rows) > _ROWS_SHOWN:
-            title = f"{self.name}: the first {_ROWS_SHOWN} of {counted(len(table.rows), 'query', 'queries')}"
-            table = replace(table.first(_ROWS_SHOWN), title=title.removeprefix(": "))
+        if len(table.rows) > _QUERIES_SHOWN:
+            title = f"{self.name}: the first {_QUERIES_SHOWN} of {counted(len(table.rows), 'query', 'queries')}"
+            table = replace(table.first(_QUERIES_SHOWN), title=title.removeprefix(": "))
         return table.to_html()
 
 

@@ -282,8 +282,8 @@ def _numbers(groups: Groups) -> dict[str, int]:
 
 
 MOST_EXPERTS = 300
-_DRAWS = 200
-_STEP = 1.1
+_DRAWN_PANELS = 200
+_TO_WITHIN = 1.1
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,7 @@ def _needed(ranks: Floats, method: Method, power: float, seed: int) -> int | Non
     few, many = len(ranks) + 1, max(MOST_EXPERTS, 2 * len(ranks))
     if _power(ranks, many, method, seed) < power:
         return None
-    while many > math.ceil(few * _STEP):
+    while many > math.ceil(few * _TO_WITHIN):
         middle = round(math.sqrt(few * many))
         if _power(ranks, middle, method, seed) < power:
             few = middle + 1
@@ -346,6 +346,6 @@ def _needed(ranks: Floats, method: Method, power: float, seed: int) -> int | Non
 
 def _power(ranks: Floats, experts: int, method: Method, seed: int) -> float:
     """How often so many experts, drawn from those at hand, tell the first candidate from the second."""
-    drawn = np.random.default_rng(seed).integers(len(ranks), size=(_DRAWS, experts))
+    drawn = np.random.default_rng(seed).integers(len(ranks), size=(_DRAWN_PANELS, experts))
     less = pairwise_less(ranks[drawn], method.test, quick=True)[:, 0, 1]
     return float(np.mean(np.minimum(1.0, method.tails * less) < method.alpha))
