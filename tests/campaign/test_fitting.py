@@ -12,7 +12,6 @@ from roslin import Collection
 from roslin.campaign.fitting import (
     QueryScores,
     average_precisions,
-    choose_members,
     cross_validated,
     fit_weights,
     fitted_folds,
@@ -79,46 +78,6 @@ def test_no_query_is_scored_by_weights_that_saw_its_group() -> None:
     assert sorted(place for inside, _ in folds for place in inside) == list(range(12))
     again = [average_precisions([scores[place]], weights)[0] for inside, weights in folds for place in sorted(inside)]
     assert sorted(again) == sorted(values)
-
-
-def complementary(count: int, seed: int) -> list[QueryScores]:
-    """Members 0 and 3 each hear another half of what matters, 1 is a bad copy of 0, 2 hears nothing."""
-    random = np.random.default_rng(seed)
-    queries = []
-    for number in range(count):
-        scores = random.normal(size=(4, 80))
-        scores[0, :3] += 2.0
-        scores[3, :3] += 1.5
-        scores[1] = scores[0] + random.normal(size=80)
-        queries.append(made(f"q{number}", scores.tolist(), [0, 1, 2]))
-    return queries
-
-
-def test_members_are_chosen_that_help_each_other() -> None:
-    scores = complementary(80, 5)
-    one = choose_members(scores, 1)
-    assert one == (1.0, 0.0, 0.0, 0.0)
-    two = choose_members(scores, 2)
-    assert two == (1.0, 0.0, 0.0, 1.0)
-    assert average_precisions(complementary(80, 6), two).mean() > average_precisions(complementary(80, 6), one).mean()
-    assert choose_members(scores, 4) == (1.0, 1.0, 1.0, 1.0)
-    for number in (0, 5):
-        with pytest.raises(ArgumentError, match=f"from 1 to that of the members, 4; got {number}"):
-            choose_members(scores, number)
-    with pytest.raises(ArgumentError, match="no query of the truth"):
-        choose_members([], 2)
-
-
-def test_choosing_in_every_fold_does_not_reward_luck() -> None:
-    """Among many members that know nothing, one fits the queries seen by chance: not those left out."""
-    random = np.random.default_rng(7)
-    scores = [made(f"q{number}", random.normal(size=(60, 20)).tolist(), [0]) for number in range(20)]
-    groups = {each.query: each.query for each in scores}
-    seen = average_precisions(scores, choose_members(scores, 1)).mean()
-    unseen = cross_validated(scores, groups, fit=lambda some: choose_members(some, 1)).mean()
-    chance = np.mean(1 / np.arange(1, 21))
-    assert seen > chance + 0.1
-    assert unseen < seen - 0.05
 
 
 def test_folds_need_groups() -> None:

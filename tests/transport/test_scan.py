@@ -226,7 +226,7 @@ def test_numbers_that_python_and_c_both_have() -> None:
     kernels.scan_limits(limits)
     assert limits.tolist() == [
         bounds.WIDEST_REGISTER, bounds.PITCH_LEVELS, bounds.PITCH_STEPS, bounds.WIDEST, bounds.RIM, bounds.MOST_ROWS,
-        bounds.LARGEST, bounds.MOST, bounds.FAR, bounds.MARGIN, ON_GRID,
+        bounds.LARGEST, bounds.LARGEST_PART, bounds.FAR, bounds.MARGIN, ON_GRID,
     ]  # fmt: skip
 
 
@@ -246,7 +246,7 @@ def plain_sums(case: Case, state: State) -> tuple[np.ndarray, int]:
     is_on_grid = scan.grid.ticks[0] > 0 and block.grids[0] % scan.grid.ticks[0] == 0
     own = (scan.grid.pitch, scan.grid.cells, scan.query.weight[scan.grid.numbers])
     light, heavier = ((pitch, cells, weight), own) if is_light else (own, (pitch, cells, weight))
-    factors = np.minimum((light[2] * scan.sums.factor).astype(int), bounds.MOST // bounds.FAR)
+    factors = np.minimum((light[2] * scan.sums.factor).astype(int), bounds.LARGEST_PART // bounds.FAR)
     stamps = scan.stamps
     first = 0 if is_on_grid else stamps.off_grid
     around = stamps.numbers[first:][: stamps.stride * (2 * stamps.rows + 1)].reshape(-1, stamps.stride)

@@ -1,27 +1,22 @@
-"""Members and weights of a fusion from truths, and how well they do on queries that they were not fitted to.
+"""Weights of a fusion from a truth, and how well they do on queries that they were not fitted to.
 
     scores = member_scores(collection, ["p3", "orio", "alignment"], truth)
-    fit_weights(scores)                                 weights, one for each member
-    choose_members(scores, 2)                           the best two, with equal weights
-    cross_validated(scores, groups)                     average precision of each query, by weights fitted without it
-    cross_validated(scores, groups, fit=lambda some: choose_members(some, 2))     by a choice made without it
-    fitted_folds(scores, groups)                        the weights themselves, fold by fold
+    fit_weights(scores)                 one weight for each member
+    cross_validated(scores, groups)     average precision of each query, by weights fitted without its group
+    fitted_folds(scores, groups)        the weights of each fold
 
-Scores are scaled as `fuse` scales them. Weights are found by trying: starting from equal ones, one member after the
-other gets each weight of GRID, and keeps one that raises the mean average precision by more than GAIN, until none does.
-A weight that gains less than that is noise, and equal weights are the better guess for other music. Members are chosen
-by trying every set of the number asked for, with equal weights. (Adding or dropping one at a time ends worse: members
-must complete each other.)
+Scores are scaled as `fuse` scales them. Weights are found by trial: starting from equal weights, each member in turn
+gets every weight of GRID, and keeps one that raises the mean average precision by more than GAIN, until none does. A
+smaller gain is noise, and equal weights are the better guess for other music.
 
 Cross-validation leaves out whole groups of queries, such as all of one composer: what was learnt from a composer's
-works must not be rewarded on his others. Whatever `fit` does, choosing members too, it sees the other groups only.
+works must not be rewarded on the composer's other works.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -108,44 +103,24 @@ def _precisions(scores: Sequence[QueryScores], weights: Floats) -> Floats:
     return values
 
 
-def _fitness(scores: Sequence[QueryScores], weights: Floats) -> Floats:
-    """What is raised by fitting: mean average precision, one for each row of weights."""
-    means: Floats = _precisions(scores, weights).mean(axis=1)
-    return means
-
-
 def fit_weights(scores: Sequence[QueryScores]) -> Weights:
     """The weights with the best mean average precision that trying finds."""
-    weights = np.ones(_members(scores))
-    best = _fitness(scores, weights[None])[0]
+    if not scores:
+        raise ArgumentError("there is nothing to fit: no query of the truth is in the collection")
+    weights = np.ones(len(scores[0].scores))
+    best = _precisions(scores, weights[None]).mean()
     for _ in range(ROUNDS):
         before = weights
         for member in range(len(weights)):
             tried = np.repeat(weights[None], len(GRID), axis=0)
             tried[:, member] = GRID
             tried = tried[tried.any(axis=1)]
-            fitness = _fitness(scores, tried)
+            fitness = _precisions(scores, tried).mean(axis=1)
             if fitness.max() > best + GAIN:
                 best, weights = fitness.max(), tried[fitness.argmax()]
         if weights is before:
             break
     return tuple(weights.tolist())
-
-
-def choose_members(scores: Sequence[QueryScores], number: int) -> Weights:
-    """The best set of so many members: 1 for those chosen, 0 for the others."""
-    members = _members(scores)
-    if not 1 <= number <= members:
-        raise ArgumentError(f"number must be from 1 to that of the members, {members}; got {number!r}")
-    sets = np.array([np.isin(range(members), some) for some in combinations(range(members), number)], dtype=float)
-    best = sets[_fitness(scores, sets).argmax()]
-    return tuple(best.tolist())
-
-
-def _members(scores: Sequence[QueryScores]) -> int:
-    if not scores:
-        raise ArgumentError("there is nothing to fit: no query of the truth is in the collection")
-    return len(scores[0].scores)
 
 
 def cross_validated(

@@ -36,9 +36,9 @@ WIDEST_SPAN = 40
 # Documents come with the totals of these weights.
 BOUNDED_WEIGHTS = ("duration", "uniform")
 # How far the table looks. Notes that are farther away count as if they were at `reach`; so an alignment exceeds the
-# limit as soon as 1 / REACH of the weight is there. A small limit still tells a semitone from two; a large one does not
-# look farther than stamps are worth, which take as much time as they are large.
-REACH = 3.5
+# limit as soon as 1 / REACH_FACTOR of the weight is there. A small limit still tells a semitone from two; a large limit
+# does not look farther than stamps are worth, which take as much time as they are large.
+REACH_FACTOR = 3.5
 LEAST_REACH, MOST_REACH = 1.5, 5.0
 # Where the limit is 0, costs are counted in parts of so small a budget.
 LEAST_BUDGET = 1e-9
@@ -62,7 +62,7 @@ MOST_ROWS = WIDEST + 2 * RIM + 1
 LARGEST = (1 << 16) - 1
 # The limit as a sum of small numbers; the largest product of a distance and a weight is not much more. Sums go up to
 # LARGEST, which leaves room for rounding.
-MOST = 65000
+LARGEST_PART = 65000
 # Distances in the table: FAR is `reach` or more.
 FAR = 255
 # A lighter document may have so many cells before and after the query in the query's table.
@@ -176,13 +176,13 @@ def scan_of(query: Query, setting: Setting, limit: float, grids: Numbers) -> Sca
     pitch -= pitch.min()
     cell, is_on_grid = _cell(query, grids)
     cells = np.floor(query.x / cell + ON_GRID).astype(np.int64)
-    reach = min(max(REACH * limit, LEAST_REACH), MOST_REACH)
+    reach = min(max(REACH_FACTOR * limit, LEAST_REACH), MOST_REACH)
     rounds = [_surroundings(cell, semitone, reach, (not is_on_grid) + loss, setting.ground) for loss in (0, 1)]
     ticks = cell / query.time_unit * TICKS_PER_QUARTER * rules.tempos
     by_pitch = np.argsort(pitch, kind="stable")
     heaviest = np.argsort(-query.weight[by_pitch], kind="stable")
     budget = max(limit * total, LEAST_BUDGET)
-    factor = min(MOST / FAR / float(query.weight.max()), MOST / (budget * FAR / reach))
+    factor = min(LARGEST_PART / FAR / float(query.weight.max()), LARGEST_PART / (budget * FAR / reach))
     return Scan(
         query.points,
         rules,
@@ -209,7 +209,7 @@ def _heights(query: Query, pitch: Numbers, limit: float, missing: float) -> Heig
     distinct = np.unique(pitch)
     reach = np.minimum(semitone * np.arange(1, PITCH_LEVELS + 1), missing if missing >= 0 else np.inf)
     heavy = np.array([query.weight[pitch == one].sum() for one in distinct])
-    parts = MOST / max(total, limit * total / semitone)
+    parts = LARGEST_PART / max(total, limit * total / semitone)
     return Heights(
         span,
         float(semitone),

@@ -121,39 +121,19 @@ def ptd_flow(
     return _solve(*shares, _ground(*shares, ground))
 
 
+_Set = tuple[Floats, Floats]
+
+
 def emd_many(
     points_a: Sequence[ArrayLike],
     weights_a: Sequence[ArrayLike],
     points_b: Sequence[ArrayLike],
     weights_b: Sequence[ArrayLike],
     ground: str = "euclidean",
+    *,
+    proportional: bool = False,
 ) -> npt.NDArray[np.float64]:
-    """The Earth Mover's Distance of pair after pair of point sets, in one call."""
-    return _many(points_a, weights_a, points_b, weights_b, ground, proportional=False)
-
-
-def ptd_many(
-    points_a: Sequence[ArrayLike],
-    weights_a: Sequence[ArrayLike],
-    points_b: Sequence[ArrayLike],
-    weights_b: Sequence[ArrayLike],
-    ground: str = "euclidean",
-) -> npt.NDArray[np.float64]:
-    """The proportional transportation distance of pair after pair of point sets, in one call."""
-    return _many(points_a, weights_a, points_b, weights_b, ground, proportional=True)
-
-
-_Set = tuple[Floats, Floats]
-
-
-def _many(
-    points_a: Sequence[ArrayLike],
-    weights_a: Sequence[ArrayLike],
-    points_b: Sequence[ArrayLike],
-    weights_b: Sequence[ArrayLike],
-    ground: str,
-    proportional: bool,
-) -> npt.NDArray[np.float64]:
+    """The Earth Mover's Distance of many pairs of point sets in one call; the `proportional` one if wanted."""
     lengths = {len(points_a), len(weights_a), len(points_b), len(weights_b)}
     if len(lengths) > 1:
         raise ArgumentError(f"as many sets of points and of weights on both sides; got {sorted(lengths)}")

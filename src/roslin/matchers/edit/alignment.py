@@ -90,7 +90,7 @@ def tempos(query: Floats, logs: Floats, offsets: Numbers) -> Floats:
     return shifts
 
 
-_OCTAVE = 40
+_BASE40_OCTAVE = 40
 _LOWEST_BASE40 = -40
 _INTERVALS = 2048  # base-40 steps between any note and one that was moved: pitches are below 1024 (`shifts`)
 _LONGEST_METRIC, _ANY = 1500, 2**31
@@ -144,7 +144,7 @@ class NoteAlignment(Matcher):
         "key": {"any": {}},
     }
 
-    band: int = whole(23, least=0, most=_OCTAVE - 1)
+    band: int = whole(23, least=0, most=_BASE40_OCTAVE - 1)
     metric: bool = flag(True)
     rhythm: float = real(0.0, least=0, most=1)
     tempo: str = choice("written", "histogram", "written")
@@ -189,7 +189,7 @@ class NoteAlignment(Matcher):
                 price = np.full(n if state == 1 else m, float(self.extending if before == state else self.opening))
                 ways.append(Way(0, 1, price, before, state) if state == 1 else Way(1, 0, price, before, state))
         place: Literal["anywhere", "corner"] = "anywhere" if self.aligner == "local" else "corner"
-        found = edits(successive(asked), successive(stored), ways, apart % _OCTAVE == 0, place, place)
+        found = edits(successive(asked), successive(stored), ways, apart % _BASE40_OCTAVE == 0, place, place)
         by = float(self._divisors(m, np.array([n]))[0])
         return self._explanation(query, candidates, number, 1.0, scaled(found.steps, 1.0 / by))
 
@@ -222,6 +222,6 @@ class NoteAlignment(Matcher):
 
     def _likeness(self) -> Floats:
         """The likeness of two notes, 0 to 1, by the number of base-40 steps between them."""
-        steps = np.arange(_INTERVALS) % _OCTAVE
+        steps = np.arange(_INTERVALS) % _BASE40_OCTAVE
         near = (2.0 - steps / max(self.band, 1)) / 2.0
         return np.where(steps <= self.band, near, 0.0)

@@ -51,7 +51,7 @@ from roslin.types import Distances, Floats, Numbers
 from roslin.values.parameters import choice, real, whole
 
 _WEIGHTS = np.array([0.0, 2.6, 0.9, 1.0, 0.2, 0.5, 1.8, 0.1, 1.3, 0.35, 2.2, 0.8])
-_LARGEST = 512  # semitones between a transposed query and anything
+_MOST_APART = 512  # semitones between a transposed query and anything
 
 
 @register
@@ -78,7 +78,7 @@ class MongeauSankoff(Matcher):
         distances = np.empty(len(candidates))
         kernels.mongeau_distances(
             own, own_lengths, pitches, lengths, lines.offsets, self._shifts(asked, lines),
-            self.transposition == "best", _WEIGHTS[np.arange(_LARGEST) % 12], self.k, self.fragments, distances,
+            self.transposition == "best", _WEIGHTS[np.arange(_MOST_APART) % 12], self.k, self.fragments, distances,
         )  # fmt: skip
         return distances
 

@@ -25,7 +25,7 @@ from roslin.represent.packed import Candidates
 _LARGEST_VALUE = 24  # steps: 64 quarters, or a 64th of one
 _UNLIKE = 3  # steps from the median that make a note short or long
 _SMALL, _MEDIUM = 2, 4  # semitones
-_LARGEST_INTERVAL = 126  # as an interval
+_LARGEST_STEP = 126  # as an interval
 
 
 def encoded(candidates: Candidates) -> Encoded:
@@ -43,7 +43,7 @@ def encoded(candidates: Candidates) -> Encoded:
     has_notes = sizes > 0
     middle = offsets[:-1] + (sizes - 1) // 2
     tempos[has_notes] = values[np.lexsort((values, which))][middle[has_notes]]
-    intervals = np.append(0, np.diff(pitches))[: len(onsets)].clip(-_LARGEST_INTERVAL, _LARGEST_INTERVAL)
+    intervals = np.append(0, np.diff(pitches))[: len(onsets)].clip(-_LARGEST_STEP, _LARGEST_STEP)
     steps = values - tempos[which]
     gaps = np.where(steps <= -_UNLIKE, 0, np.where(steps >= _UNLIKE, 2, 1))
     kinds = _sizes(intervals, is_first)
