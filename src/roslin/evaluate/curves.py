@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -94,9 +93,9 @@ def mean_lift_curve(curves: list[Curve], points: int = 101) -> Curve:
 class LiftArea(Measure):
     """Area under the normalised lift curve: `trapezoid` under straight lines, `step` the mean recall over the ranks."""
 
-    name: ClassVar[str] = "LiftArea"
-    summary: ClassVar[str] = "Area under the normalised lift curve: recall, averaged along the list."
-    reference: ClassVar[str] = "Serrà 2007, figure 1"
+    name = "LiftArea"
+    summary = "Area under the normalised lift curve: recall, averaged along the list."
+    reference = "Serrà 2007, figure 1"
     exact_in_ties = True
 
     rule: str = choice("trapezoid", "trapezoid", "step")

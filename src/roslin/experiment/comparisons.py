@@ -1,18 +1,17 @@
-"""Which two or three candidates an expert compares next: those whose answer is expected to tell most. Pure and seeded.
+"""The choice of the next two or three candidates to compare: the most informative ones. Pure and seeded.
 
-What everybody has answered so far gives a strength for every candidate, by Bradley-Terry (pairs) or Plackett-Luce (the
-best of three): the chance that one of a set is chosen is proportional to exp(strength). Strengths are about normal
-around their most probable values (Laplace's approximation, with a normal prior). An answer is expected to tell as much
-about them as the chances of its outcomes are uncertain, less what would stay uncertain if the strengths were known: its
-mutual information with the strengths, the expected information gain of Lindley (1956). It is estimated from strengths
-drawn from that approximation, for every set, or for a random thousand where there are more.
+All answers so far give a strength for every candidate, by Bradley-Terry (pairs) or Plackett-Luce (the best of three):
+the chance that one of a set is chosen is proportional to exp(strength). Strengths are approximately normal around their
+most probable values (Laplace's approximation, with a normal prior). The expected information of an answer is its mutual
+information with the strengths, the expected information gain of Lindley (1956). It is estimated from strengths drawn
+from that approximation, for every set, or for a random thousand if there are more.
 
-Before that, comparisons link candidates that no chain of comparisons links yet: Bradley-Terry has no scale without.
-Where the query hides among its candidates, a tenth of the comparisons, at random turns, are checks of attention: the
-query is one of those compared, and should be chosen.
+Before that, comparisons link candidates that no chain of comparisons links yet, because Bradley-Terry needs a common
+scale. If the query hides among its candidates, a tenth of the comparisons, at random turns, are checks of attention:
+the query is one of the candidates, and should be chosen.
 
-Nobody compares the same two candidates twice, also not inside two sets of three, so `most_comparisons` is how many one
-expert can certainly make.
+A participant never compares the same two candidates twice, not even inside two sets of three. `most_comparisons` is
+the number that one participant can certainly make.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from roslin.truth.choice_models import Vote, choice_slope_and_curve, newton
 from roslin.types import Floats, Numbers
 
 _PRECISION = 1 / 3.0**2  # of the prior: a strength lies within 3 of 0, two times of three
-_CHECKED = 10  # one of so many comparisons is a check of attention
-_SETS = 1000  # looked at
+_CHECKED = 10  # one comparison in ten is a check of attention
+_SETS = 1000  # considered
 _DRAWN_STRENGTHS = 48
 
 
 def is_check(turn: int, wanted: int, *seed: object) -> bool:
-    """Whether the comparison of a turn (from 0), of so many that are wanted, is a check of attention.
+    """Whether the comparison of a turn (from 0) is a check of attention.
 
     `seed`: as in `next_comparison`, and the query.
     """
@@ -51,11 +50,11 @@ def next_comparison(
     *seed: object,
     among: str = "",
 ) -> tuple[str, ...]:
-    """The documents that an expert compares next; none where nothing is left to ask of them.
+    """The documents that a participant compares next; none if all comparisons were made.
 
-    `everybody`: the choices of all experts for this query, with those of this expert (`own`). `seed`: the seed of the
-    study and the name of the expert. `among`: the document that must be one of them, unless all was asked about it.
-    The same arguments give the same answer.
+    `everybody`: the choices of all participants for this query, including those of this one (`own`). `seed`: the seed
+    of the study and the name of the participant. `among`: a document that must be included, unless all its comparisons
+    were made. The same arguments give the same answer.
     """
     names = tuple(sorted(documents))
     place = {name: k for k, name in enumerate(names)}
@@ -76,7 +75,7 @@ def next_comparison(
 
 
 def fitted_strengths(documents: Sequence[str], choices: Iterable[ExpertChoice]) -> tuple[Floats, Floats]:
-    """The most probable strength of every document, and their covariance. No difference counts a part for each."""
+    """The most probable strength of every document, and their covariance. A tie counts in equal parts."""
     place = {name: k for k, name in enumerate(documents)}
     told, size = list(choices), len(documents)
     among, shares = np.zeros((len(told), size), dtype=bool), np.zeros((len(told), size))
@@ -95,7 +94,7 @@ def fitted_strengths(documents: Sequence[str], choices: Iterable[ExpertChoice]) 
 
 
 def as_votes(query: str, expert: str, choices: Iterable[ExpertChoice]) -> list[Vote]:
-    """Choices as the truth layer reads them: the best of three is preferred to each of the others."""
+    """Choices as votes: the best of three is preferred to each of the others."""
     votes = []
     for choice in choices:
         if choice.best is None:
@@ -112,7 +111,7 @@ def _all_sets(count: int, size: int) -> Numbers:
 
 
 def _unasked(count: int, size: int, asked: Iterable[Sequence[int]]) -> Numbers:
-    """The sets of which no two were asked together."""
+    """The sets without a pair that was compared before."""
     together = np.zeros((count, count), dtype=bool)
     for places in asked:
         together[np.ix_(places, places)] = True
@@ -124,7 +123,7 @@ def _unasked(count: int, size: int, asked: Iterable[Sequence[int]]) -> Numbers:
 
 
 def _parts(count: int, asked: Iterable[Sequence[int]]) -> Numbers:
-    """The number of the part to which each candidate belongs: inside a part, chains of comparisons link any two."""
+    """The number of the part of each candidate. Inside a part, chains of comparisons link any two candidates."""
     parts = list(range(count))
     for places in asked:
         first = parts[places[0]]
@@ -134,7 +133,7 @@ def _parts(count: int, asked: Iterable[Sequence[int]]) -> Numbers:
 
 
 def _spans(sets: Numbers, parts: Numbers) -> Numbers:
-    """How many parts each set would link."""
+    """The number of parts that each set links."""
     ordered = np.sort(parts[sets], axis=1)
     spans: Numbers = 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
     return spans

@@ -1,4 +1,4 @@
-"""The folder of a study: everything that running it needs, made once from `study.toml` and changed only with care.
+"""The folder of a study: everything that a running study needs, made from `study.toml`.
 
     NAME.study/
       study.toml       the file that it was made from
@@ -6,13 +6,13 @@
       key              32 random bytes as hex: signs links and sessions
       password         hash of the dashboard's secret
       melodies.roslin  every melody that the study shows
-      files/           pictures and sounds, under names that say nothing
-      pool.csv         why each candidate is there, of those that were pooled
-      study.db         what the experts said, unless it is in another database
-      database         the address of that other one, without a password
+      files/           pictures and sounds, under meaningless names
+      pool.csv         the reason for each pooled candidate
+      study.db         the answers, unless they are in another database
+      database         the address of that database, without a password
 
-A new folder is prepared under another name and moved when it is complete. A folder that is there is changed so that
-`plan.json` comes last: until then the study is what it was.
+A new folder is prepared under another name and moved when it is complete. In an existing folder `plan.json` is written
+last: until then the study is unchanged.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class StudyFolder:
 
     @property
     def database(self) -> str:
-        """Where what the experts say is kept, as SQLAlchemy names it: in the folder, unless that remembers another."""
+        """The address of the database in the form of SQLAlchemy: in the folder, or the stored address."""
         kept = self.path / "database"
         if not kept.is_file():
             return self.own_database
@@ -83,19 +83,16 @@ class StudyFolder:
 
     @property
     def own_database(self) -> str:
-        """The file of SQLite in the folder."""
+        """The address of the SQLite file in the folder."""
         return f"sqlite:///{self.path / 'study.db'}"
 
     @property
     def has_database(self) -> bool:
-        """Whether anything was ever kept: a study that nobody has been invited to has no database."""
+        """Whether there is a database; a study without invitations has none."""
         return (self.path / "database").is_file() or (self.path / "study.db").is_file()
 
     def settle(self, database: str) -> None:
-        """Use this database from now on; it is opened first, to see that it is one.
-
-        Refused where answers are in another: a study that goes on in two databases is two halves.
-        """
+        """Use this database from now on, after opening it as a check. Refused if another database has answers."""
         before = without_password(self.database)
         if without_password(database) != before:
             is_elsewhere = (self.path / "database").is_file()
@@ -107,11 +104,11 @@ class StudyFolder:
         EventStore(database, self.plan).close()
         try:
             self.remember(database)
-        except OSError as error:  # the server runs all the same
+        except OSError as error:  # the server can run without
             _LOG.warning("%s: the address of the database is not remembered: %s", self.path, error.strerror)
 
     def remember(self, database: str) -> None:
-        """Write down the address of the database, without a password; one that somebody wrote into the file stays."""
+        """Store the address of the database without a password, unless the file has the same address already."""
         address, kept = without_password(database), self.path / "database"
         if address == without_password(self.own_database):
             kept.unlink(missing_ok=True)
@@ -120,13 +117,13 @@ class StudyFolder:
             _write_secret(kept, f"{address}\n")
 
     def melody(self, id: str) -> Melody:
-        """A melody of the study, with its title: mind who sees it."""
+        """A melody of the study, with its title, which participants must not see."""
         if self._melodies is None:
             raise UnknownNameError("melody", id, ["none: the study shows pictures or sounds"])
         return self._melodies[id]
 
     def file(self, name: str) -> Path:
-        """A picture or a sound that the plan names."""
+        """A picture or a sound of the plan."""
         if name not in self._files:
             raise UnknownNameError("file", name, ["those that the plan names"])
         return self.path / "files" / name
@@ -155,7 +152,7 @@ class StudyFolder:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A study that is ready. `password` is known only now, and empty where the study was there already."""
+    """A study that is ready. `password` is known only now, and empty for an existing study."""
 
     folder: StudyFolder
     password: str
@@ -167,10 +164,10 @@ class Created:
 def create_study(
     toml: Path, folder: Path | None = None, *, database: str = "", progress: Progress | None = None
 ) -> Created:
-    """Make the study of a file, or bring the one that is there up to date.
+    """Create the study of a file, or update an existing one.
 
-    A study that has begun takes only what changes no judgement; `FrozenError` says what was changed beyond that.
-    `database` is where what the experts say is kept, unless that is in the folder; the study remembers it.
+    A study that has begun accepts only changes that affect no judgement; `FrozenError` names the others. `database` is
+    the address of the answers, if they are not in the folder.
     """
     toml = Path(toml)
     draft = read_study(toml)
@@ -195,7 +192,7 @@ def create_study(
 
 @contextmanager
 def throwaway_study(toml: Path, *, progress: Progress | None = None) -> Iterator[StudyFolder]:
-    """A study to show to colleagues: made from the file, and gone afterwards with all that was said in it."""
+    """A temporary study to show to colleagues; it is deleted afterwards with its answers."""
     with _ending_in_order(), tempfile.TemporaryDirectory(prefix="roslin-try-") as name:
         created = create_study(toml, Path(name) / f"try{_ENDING}", progress=progress)
         try:
@@ -206,7 +203,7 @@ def throwaway_study(toml: Path, *, progress: Progress | None = None) -> Iterator
 
 @contextmanager
 def _ending_in_order() -> Iterator[None]:
-    """Whoever ends the process by a signal, as a system does when it shuts down, lets it clear up."""
+    """Clean up even if a signal ends the process, for example at shutdown."""
     signals = [signal.SIGTERM, signal.SIGHUP] if hasattr(signal, "SIGHUP") else [signal.SIGTERM]
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -229,7 +226,7 @@ def _kept_key(target: Path) -> bytes:
 
 
 def _publish_new(target: Path, made: Planned, material: Material, key: bytes, password: str) -> None:
-    """Prepare a folder beside, and move it when it is complete."""
+    """Prepare the folder under another name, and move it when it is complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     for left in target.parent.glob(f".{target.name}-*.new"):  # of a process that was killed
         shutil.rmtree(left, ignore_errors=True)
@@ -263,7 +260,7 @@ def _brought_up_to_date(
 
 
 def _kept_pools(target: Path, draft: StudyDraft, url: str, before: StudyPlan) -> dict[str, list[PoolRow]]:
-    """Once somebody has begun, a pool that is asked for as before stays, whatever the collection has become since."""
+    """Once a participant has begun, an unchanged pool keeps its candidates, even if the collection has changed."""
     if not _has_begun(url, before):
         return {}
     asked, wanted = asked_pools(target / "study.toml"), asked_pools(draft.place.path)
@@ -282,7 +279,7 @@ def _has_begun(url: str, plan: StudyPlan) -> bool:
 
 
 def _write_content(folder: Path, made: Planned, material: Material) -> None:
-    """Melodies, files and pool, and then the plan that names them."""
+    """Write melodies, files and pool, and then the plan."""
     if material.melodies:
         Collection.build(material.melodies.values(), folder / "melodies.roslin").close()
     if material.files:
@@ -296,7 +293,7 @@ def _write_content(folder: Path, made: Planned, material: Material) -> None:
 
 
 def _write_secret(path: Path, text: str) -> None:
-    """A file that only its owner reads."""
+    """Write a file that only its owner can read."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
@@ -310,7 +307,7 @@ _EXAMPLE_TEXTS = ("consent", "instructions", "thanks")
 
 
 def write_example(folder: Path) -> list[Path]:
-    """Write a study that runs as it is into a new or empty folder, whole or not at all; the files that were written."""
+    """Write a complete example study into a new or empty folder; returns its files."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ExperimentError(f"{folder}: is not empty; expected a folder that is new or empty")
     source = Path(str(files("roslin.experiment") / "example"))

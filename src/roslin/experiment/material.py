@@ -1,8 +1,8 @@
-"""What a study shows: melodies of a collection, or pictures and sounds of a folder, each under an id.
+"""The material of a study: melodies of a collection, or pictures and sounds of a folder, each under an id.
 
-Files are taken over under names made from their content and the key of the study: the same file has the same name every
-time, and the name says nothing about it. What a file is, its first bytes tell; its ending must agree. SVG is refused,
-because it can carry scripts.
+Files are copied under names made from their content and the key of the study: the same file always has the same name,
+and the name does not reveal anything. The type of a file follows from its first bytes; its ending must agree. SVG is
+refused, because it can contain scripts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SOUNDS = {".mp3": "mp3", ".ogg": "ogg", ".wav": "wav", ".flac": "flac"}
 
 @dataclass
 class MelodyMaterial:
-    """Melodies of a collection. Those that are asked for are remembered, to be taken over into the study."""
+    """Melodies of a collection. Requested melodies are remembered for the study."""
 
     collection: Collection
     melodies: dict[str, Melody] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class MelodyMaterial:
             raise place.error(key, f"no melody of {self.collection.path.name}", f"an id such as {some}", id) from None
 
     def written(self, id: str, notation: str, place: TomlPlace) -> Item:
-        """A query that is written down in the file."""
+        """A query written in the file."""
         if id in self.collection:
             raise place.error("id", "a melody of the collection has this id", "another id, or no notation", id)
         with place.blaming("notation"):
@@ -55,13 +55,13 @@ class MelodyMaterial:
         return self.take(id, melody.with_metadata(id=id))
 
     def take(self, id: str, melody: Melody) -> Item:
-        """A melody that the study shows."""
+        """Use a melody in the study."""
         self.melodies[id] = melody
         return melody_item(melody)
 
 
 def melody_item(melody: Melody) -> Item:
-    """A melody as an item: all that is drawn and played of it makes its content."""
+    """A melody as an item; its content is everything that is drawn and played."""
     drawn = (melody.clef, melody.key_signature, melody.metre, *map(repr, melody.changes))
     digest = hashlib.blake2b("\0".join(map(str, drawn)).encode(), digest_size=8)
     digest.update(melody.notes.tobytes())
@@ -71,7 +71,7 @@ def melody_item(melody: Melody) -> Item:
 
 @dataclass
 class FileMaterial:
-    """Pictures and sounds, by a table with the columns id, picture and sound. Those asked for are remembered."""
+    """Pictures and sounds from a table with the columns id, picture and sound. Requested files are remembered."""
 
     path: Path
     items: dict[str, Item]
@@ -94,7 +94,7 @@ Material = MelodyMaterial | FileMaterial
 
 @contextmanager
 def open_material(draft: StudyDraft, key: bytes) -> Iterator[Material]:
-    """The material that a file names."""
+    """The material of a study file."""
     material, place = draft.material, draft.place.below("material")
     if not material.collection:
         folder, table = draft.beside(material.folder), draft.beside(material.table)
@@ -149,7 +149,7 @@ def _read_table(path: Path, folder: Path, key: bytes) -> FileMaterial:
 def _checked(
     table: Path, line: int, folder: Path, name: str, known: dict[str, str], key: bytes
 ) -> tuple[str, Path | None]:
-    """The name of a file in the folder of the study, and where it is now."""
+    """The name of a file in the folder of the study, and its current path."""
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
         raise _refused(table, line, f"no such file in {folder.name}", "the name of a file", name)
@@ -169,7 +169,7 @@ def _checked(
 
 
 def _kind(content: bytes) -> str:
-    """What a file is by its first bytes."""
+    """The type of a file by its first bytes."""
     head = content[:16]
     starts: Sequence[tuple[bytes, str]] = (
         (b"\x89PNG\r\n\x1a\n", "png"),

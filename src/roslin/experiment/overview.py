@@ -1,4 +1,4 @@
-"""How far a study is: people, trials, times and failed checks, counted. No page around it, and no database."""
+"""The progress of a study: participants, trials, times and failed checks; and its results so far."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STUCK_MS = 3 * HOUR_MS  # who began and is silent for so long
 
 @dataclass(frozen=True, slots=True)
 class QueryProgress:
-    """One query: opinions given, being given and wanted; the times of its trials; checks shown and failed."""
+    """One query: judgements finished, running and wanted; the times of its trials; checks shown and failed."""
 
     query: str
     finished: int
@@ -48,7 +48,7 @@ class QueryProgress:
 
 @dataclass(frozen=True, slots=True)
 class PersonProgress:
-    """One expert. `silent_ms`: since their last event; None: they never came."""
+    """One participant. `silent_ms`: since the last event; None without any event."""
 
     expert: StudyExpert
     position: Position
@@ -62,7 +62,7 @@ class PersonProgress:
 
     @property
     def words(self) -> str:
-        """Where they stand."""
+        """The stage in words."""
         if self.silent_ms is None:
             return "has not come yet"
         if self.position.stage == "done":
@@ -97,7 +97,7 @@ class StudyOverview:
     queries: tuple[QueryProgress, ...]
     people: tuple[PersonProgress, ...]
     funnel: tuple[tuple[str, int], ...]
-    days: tuple[tuple[str, int], ...]  # trials finished on each day with any, in UTC
+    days: tuple[tuple[str, int], ...]  # finished trials by day, in UTC
     withdrawn: int
     made_ms: int
 
@@ -119,13 +119,13 @@ class StudyOverview:
 
     @property
     def stuck(self) -> tuple[PersonProgress, ...]:
-        """Who began and is silent, the longest first."""
+        """Participants who began and are silent, the longest silence first."""
         found = [person for person in self.people if person.is_stuck]
         return tuple(sorted(found, key=lambda person: -(person.silent_ms or 0)))
 
     @property
     def on_the_way(self) -> int:
-        """How many have begun and not judged everything that there was for them."""
+        """The number of participants who have begun and not completed the study."""
         return sum(each.position.stage != "done" and each.position.sequence > 0 for each in self.people)
 
     @property
@@ -137,7 +137,7 @@ class StudyOverview:
 
     @property
     def funnel_table(self) -> Table:
-        """A row for each step on the way."""
+        """A row for each step of the study."""
         rows = tuple({"step": words, "experts": count} for words, count in self.funnel)
         return Table(("step", "experts"), rows, "How far people come", key="funnel")
 
@@ -149,7 +149,7 @@ class StudyOverview:
 
     @property
     def careless(self) -> tuple[PersonProgress, ...]:
-        """Who mostly did not put the query first."""
+        """Participants who failed most checks of attention."""
         return tuple(person for person in self.people if person.checks and 2 * person.failed > person.checks)
 
 
@@ -217,7 +217,7 @@ def _person(
 
 
 def _funnel(plan: StudyPlan, histories: Iterable[History]) -> Iterable[tuple[str, int]]:
-    """How many came how far."""
+    """The number of participants who reached each step."""
     steps: list[tuple[str, str]] = [("agreed", "consented")]
     steps += [("answered the questions", "answered")] if plan.questions else []
     steps += [("read the instructions", "read")]
@@ -236,23 +236,19 @@ def _funnel(plan: StudyPlan, histories: Iterable[History]) -> Iterable[tuple[str
 
 # -- findings ----------------------------------------------------------------------------------------------------------
 #
-# What is known by now: the truth layer's groups for each query, how sure they are, and what more experts would bring.
-#
-# Pure. What was found of the same trials before is not made again, so that a study that runs can be asked often.
+# The results so far: the groups of each query, their certainty, and the effect of more participants. Pure. Results of
+# unchanged trials are reused, so that a running study can be asked often.
 
 
-_METHOD = method_named("roslin")  # what `roslin truth group` does with the export
+_METHOD = method_named("roslin")  # as `roslin truth group` on the export
 _SHUFFLES = 200
-MORE_EXPERTS = (0, 5, 10, 20, 50)  # for how many the separated neighbours are counted
-_FEWEST_EXPERTS = 5  # experts from whose ranks that can be told; one alone disagrees with nobody
+MORE_EXPERTS = (0, 5, 10, 20, 50)  # numbers for which the separated neighbours are counted
+_FEWEST_EXPERTS = 5  # for an estimate of the effect of more
 
 
 @dataclass(frozen=True, slots=True)
 class QueryFinding:
-    """What the truth layer says of one query by now. `of` names the trials behind it.
-
-    `study` has everything behind it, where experts rank.
-    """
+    """The result of one query so far. `of` names the trials, and `study` has the details of a ranking study."""
 
     query: str
     of: tuple[tuple[str, int], ...]
@@ -266,7 +262,7 @@ class QueryFinding:
 
     @property
     def outlook(self) -> str:
-        """What more experts would bring, in words."""
+        """The effect of more participants, in words."""
         if not self.apart:
             return ""
         (_, now), *later = self.apart
@@ -285,7 +281,7 @@ class QueryFinding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """By query. `problem`: why there is nothing."""
+    """Results by query. `problem`: the reason if there are none."""
 
     queries: dict[str, QueryFinding]
     problem: str = ""
@@ -294,9 +290,9 @@ class Findings:
 def findings_of(
     plan: StudyPlan, records: Iterable[TrialRecord], known: Findings | None = None, shuffles: int = _SHUFFLES
 ) -> Findings:
-    """Groups by the truth layer's usual methods: of ranks as `roslin truth group` does, of votes by Bradley-Terry.
+    """Groups from ranks, as `roslin truth group` makes them, or from votes by Bradley-Terry.
 
-    What is `known` already, and of the same trials, is not made again.
+    Results in `known` are reused if their trials are the same.
     """
     *_, found = findings_in_turn(plan, records, known, shuffles)
     return found
@@ -305,7 +301,7 @@ def findings_of(
 def findings_in_turn(
     plan: StudyPlan, records: Iterable[TrialRecord], known: Findings | None = None, shuffles: int = _SHUFFLES
 ) -> Iterator[Findings]:
-    """The same, one query after the other: what is known after each, and at the end all of it."""
+    """The same after each query, and at the end for all queries."""
     of_query: dict[str, list[TrialRecord]] = {task.query.id: [] for task in plan.tasks}
     finished = [record for record in records if record.state.is_finished]
     if plan.rules.design == "ranking":
@@ -359,7 +355,7 @@ def _apart(neighbours: Sequence[Neighbours]) -> Iterable[tuple[int, int]]:
 def _of_votes(
     query: str, of: tuple[tuple[str, int], ...], records: Sequence[TrialRecord], shuffles: int
 ) -> QueryFinding | None:
-    """None where no chain of comparisons links all candidates yet."""
+    """None if no chain of comparisons links all candidates yet."""
     votes = votes_of(records)
     try:
         model = study_votes(votes, "bradley-terry", shuffles=shuffles)
@@ -371,9 +367,9 @@ def _of_votes(
 
 # -- live overview -----------------------------------------------------------------------------------------------------
 #
-# The newest overview and findings of a study that runs, made in the background: whoever asks is answered at once.
+# The latest overview and results of a running study, made in the background so that pages do not wait.
 #
-# They are made anew when anything has happened since, but never so often that most of the time goes into it.
+# They are renewed after new events, but never so often that this takes most of the time.
 
 
 _LOG = logging.getLogger("roslin.experiment")
@@ -381,7 +377,7 @@ _LOG = logging.getLogger("roslin.experiment")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The newest that is known. `is_current`: nothing has happened since."""
+    """The latest overview and results. `is_current`: there are no newer events."""
 
     overview: StudyOverview | None
     findings: Findings | None
@@ -389,13 +385,13 @@ class Seen:
 
 
 class LiveOverview:
-    """The overview of a study that runs, made anew in the background when something has happened."""
+    """The overview of a running study, renewed in the background after new events."""
 
     def __init__(self, store: EventStore, rest_seconds: float = 5.0):
         self._store, self._rest_seconds = store, rest_seconds
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._age: tuple[int, int, int] | None = None  # of what is known
+        self._age: tuple[int, int, int] | None = None  # of the latest overview
         self._overview: StudyOverview | None = None
         self._findings: Findings | None = None
         self._worker: threading.Thread | None = None
@@ -403,7 +399,7 @@ class LiveOverview:
         self._is_over = False
 
     def seen(self, wait_seconds: float = 1.5) -> Seen:
-        """What is known; whoever asks first waits a moment for it."""
+        """The latest overview and results; the first request waits a moment for them."""
         age = self._store.age()
         limit = time.monotonic() + wait_seconds
         with self._changed:
@@ -415,7 +411,7 @@ class LiveOverview:
             return Seen(self._overview, self._findings, self._age == age)
 
     def close(self) -> None:
-        """End what is being made, after the query that it is at."""
+        """End the background work after the current query."""
         self._is_over = True
         worker = self._worker
         if worker is not None:

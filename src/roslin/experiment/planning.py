@@ -1,4 +1,4 @@
-"""From what a file asks for to the plan: every query with its candidates, and the practice."""
+"""The plan of a study file: every query with its candidates, and the practice."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from roslin.types import Progress
 POOL_COLUMNS = ("query", "document", "title", "composer", "why")
 
 PoolRow = Mapping[str, str]
-"""Why a candidate is there, by `POOL_COLUMNS`."""
+"""The reason for a candidate, by `POOL_COLUMNS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A whole plan, what to say about it, why each pooled candidate is there, and the text that asked for all that."""
+    """A complete plan, remarks about it, the reasons for pooled candidates, and the text of the file."""
 
     plan: StudyPlan
     notes: tuple[str, ...]
@@ -46,7 +46,7 @@ def planned(
     kept: Mapping[str, Sequence[PoolRow]],
     progress: Progress,
 ) -> Planned:
-    """The plan of a file. `kept` are pools that stay as they are, by query."""
+    """The plan of a file. `kept`: pools that stay unchanged, by query."""
     tasks: list[Task] = []
     notes: list[str] = []
     rows: list[PoolRow] = []
@@ -99,7 +99,7 @@ def _by_name(task: Task) -> str:
 
 
 def _possible(rules: StudyRules, candidates: int) -> str:
-    """What to say where fewer comparisons can be made than were asked for."""
+    """A remark if fewer comparisons are possible than were wanted."""
     possible = most_comparisons(candidates, SIZES.get(rules.design, 2))
     if rules.design == "ranking" or possible >= rules.comparisons:
         return ""
@@ -137,7 +137,7 @@ def _practice(draft: StudyDraft, material: Material) -> Practice | None:
 
 # -- practice ----------------------------------------------------------------------------------------------------------
 #
-# The practice that comes with Roslin: a nursery tune in our own setting, in disguises, among tunes that are others.
+# The usual practice: variants of a nursery tune among other tunes.
 
 
 PRACTICE_QUERY = "practice-query"
@@ -154,7 +154,7 @@ _CANDIDATES = {
 
 
 def usual_practice() -> tuple[dict[str, Melody], dict[str, str]]:
-    """The melodies of the practice, the query first, and what most people would say of each candidate."""
+    """The melodies of the practice, the query first, and the expected answer for each candidate."""
     query = {PRACTICE_QUERY: _QUERY} | {id: text for id, (_, text) in _CANDIDATES.items()}
     melodies = {id: pae.read(text).with_metadata(id=id) for id, text in query.items()}
     return melodies, {id: expected for id, (expected, _) in _CANDIDATES.items()}
@@ -162,34 +162,32 @@ def usual_practice() -> tuple[dict[str, Melody], dict[str, str]]:
 
 # -- pool --------------------------------------------------------------------------------------------------------------
 #
-# Candidates for a query, found as the authors of paper 002 found theirs (section 3.1), without a hand at the end.
+# Candidates for a query, found as in paper 002, section 3.1, but without a selection by hand at the end:
 #
-# 1. Filters leave what may resemble the query (its eight features, `collection/asked.py`). 2. Whatever other ways find
-# is added, filtered out or not: words in a title, the first of several systems. 3. What is identical with another
-# candidate, or part of it, goes: nobody is asked the same question twice. 4. The authors then took out by hand what was
-# very different, until about fifty were left. Here the systems take turns:
-#    each in its turn keeps the nearest that is not kept yet. What was found by words, what is named in the file, and
-#    where the systems disagree most is kept before.
+# 1. Filters select melodies that may resemble the query.
+# 2. Words in metadata and the first results of several matchers add melodies, even those that the filters removed.
+# 3. Candidates that are identical with another one or part of it are removed, to ask no question twice.
+# 4. The authors removed very different melodies by hand until about fifty were left. Here the matchers take turns, and
+#    each keeps the closest candidate that is not kept yet. Candidates found by words, named in the file, or about which
+#    matchers disagree most are kept before.
 #
-# Where systems disagree most there is most to learn from people; `disagreement` says how many of these are kept.
+# Candidates about which matchers disagree are the most informative; `disagreement` sets how many of them are kept.
 
 
-_LISTS_PER_POOL = (
-    2  # lists are so many times longer than the pool: copies take places, and a list may miss what others find
-)
-_TOO_MANY = 5_000  # the authors filtered until fewer than 300 were left
+_LISTS_PER_POOL = 2  # length of a list in pools: duplicates take places, and a list may miss results of others
+_TOO_MANY = 5_000  # the authors had fewer than 300 left
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The candidates of a query by id, why each is there, and how they came about in a few sentences."""
+    """The candidates of a query by id, the reasons for each, and a summary in a few sentences."""
 
     why: dict[str, tuple[str, ...]]
     sentence: str
 
 
 def pooled(collection: Collection, query: Melody, asked: PoolTable, place: TomlPlace, *, hides_query: bool) -> Pool:
-    """The candidates of a query, none of them the query. Where it hides among them, none is identical with it."""
+    """The candidates of a query without the query. If it hides among them, none is identical with it."""
     pooling = _Pooling(collection, query, asked, place, hides_query)
     pooling.filter()
     pooling.add_by_words()
@@ -220,7 +218,7 @@ def _filters(asked: PoolTable, place: TomlPlace, query: Melody) -> Iterator[Filt
 
 
 class _Pooling:
-    """A pool in the making: why each candidate is in it, in the order in which they came, and the story so far."""
+    """A pool in progress: the reasons for each candidate, in order of arrival, and the summary so far."""
 
     def __init__(self, collection: Collection, query: Melody, asked: PoolTable, place: TomlPlace, hides_query: bool):
         self.collection, self.query, self.asked, self.place = collection, query, asked, place
@@ -235,13 +233,13 @@ class _Pooling:
         if not (self.filters or self.words or self.matchers or asked.add):
             raise place.error("", "nothing says where candidates come from", "a filter, also, matchers or add")
         self.why: dict[str, list[str]] = {}
-        self.chosen: set[str] = set(asked.add)  # what is not cut away at the end
+        self.chosen: set[str] = set(asked.add)  # kept at the end
         self.story = [f"{counted(len(collection), 'melody', 'melodies')}."]
         self.hidden = _letters(query) if hides_query else []
         self.parts_of_query: dict[str, bool] = {}
 
     def filter(self) -> None:
-        """What the filters leave."""
+        """Add the melodies that pass the filters."""
         if not self.filters:
             return
         found = self.collection.filter(*self.filters)
@@ -251,7 +249,7 @@ class _Pooling:
         self._add(found.ids, "Passed the filters.")
 
     def add_by_words(self) -> None:
-        """What has certain words."""
+        """Add melodies with certain words."""
         for way in self.words:
             ids = self.collection.filter(way).ids
             if len(ids) > _TOO_MANY:
@@ -260,7 +258,7 @@ class _Pooling:
             self.chosen |= set(ids)
 
     def add_by_systems(self) -> None:
-        """What each system finds first in the whole collection, and where they disagree most."""
+        """Add the first results of each matcher, and those about which the matchers disagree most."""
         lists = {name: self._found_by(name, first) for name, first in self.matchers.items()}
         for name, first in self.matchers.items():
             ids = self._first(lists[name], first)
@@ -281,7 +279,7 @@ class _Pooling:
         self.chosen |= set(most)
 
     def add_by_name(self) -> None:
-        """What is named in the file."""
+        """Add the candidates named in the file."""
         for id in self.asked.add:
             self._check_known("add", id)
             if id == self.query.id:
@@ -290,7 +288,7 @@ class _Pooling:
         self._add(self.asked.add, "Named in the file.")
 
     def distinct(self) -> list[str]:
-        """Without what is identical with another, or part of it. What is named in the file stays."""
+        """The candidates without duplicates and parts of others; those named in the file stay."""
         left = set(self._distinct(list(self.why)))
         kept = [id for id in self.why if id in left or id in self.asked.add]
         if self.asked.unique:
@@ -298,7 +296,7 @@ class _Pooling:
         return kept
 
     def left_in(self, ids: Sequence[str]) -> list[str]:
-        """Without what the file leaves out."""
+        """The candidates that the file does not exclude."""
         for id in self.asked.leave_out:
             self._check_known("leave_out", id)
         kept = [id for id in ids if id not in self.asked.leave_out]
@@ -307,7 +305,7 @@ class _Pooling:
         return kept
 
     def cut(self, ids: Sequence[str]) -> list[str]:
-        """At most so many: those that were chosen, then each system in turn its nearest."""
+        """At most `most` candidates: the chosen ones, then the closest ones of each matcher in turn."""
         if len(ids) <= self.asked.most:
             return list(ids)
         kept = dict.fromkeys(id for id in ids if id in self.chosen)
@@ -327,7 +325,7 @@ class _Pooling:
         return list(kept)
 
     def _add(self, ids: Iterable[str], reason: str) -> int:
-        """Note a reason for each; how many were not in the pool before."""
+        """Record a reason for each melody; returns how many were new."""
         before = len(self.why)
         for id in ids:
             if id != self.query.id:
@@ -340,7 +338,7 @@ class _Pooling:
             return self.collection.search(self.query, name, depth, exclude=(str(self.query.id),)).ids
 
     def _first(self, ids: Sequence[str], wanted: int) -> list[str]:
-        """The beginning of a list that has so many different melodies: copies of one take no places of others."""
+        """The beginning of a list with this number of different melodies; duplicates do not count."""
         length = wanted
         while length < len(ids) and (lacking := wanted - len(self._distinct(ids[:length]))) > 0:
             length += lacking
@@ -355,7 +353,7 @@ class _Pooling:
         return [id for id in left if not self._is_part_of_query(id)]
 
     def _is_part_of_query(self, id: str) -> bool:
-        """Whether an expert who finds the query among the candidates would be asked about it again."""
+        """Whether a melody is identical with the hidden query, or part of it."""
         if id not in self.parts_of_query:
             part = _letters(self.collection[id]) if self.hidden else []
             starts = range(len(self.hidden) - len(part) + 1) if part else range(0)
@@ -368,12 +366,12 @@ class _Pooling:
 
 
 def _ranks(lists: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int | None]]:
-    """The rank of every document in each list, None where a list lacks it."""
+    """The rank of every document in each list; None if it is not in the list."""
     places = {name: {id: rank for rank, id in enumerate(ids, start=1)} for name, ids in lists.items()}
     documents = dict.fromkeys(id for ids in lists.values() for id in ids)
     return {id: {name: place.get(id) for name, place in places.items()} for id in documents}
 
 
 def _letters(melody: Melody) -> list[str]:
-    """Interval and rhythm of each pair of notes, which is what decides whether two melodies are the same."""
+    """Interval and rhythm of each pair of notes, which decide whether two melodies are the same."""
     return [*map("".join, zip(chromatic_string(melody), rhythm_string(melody), strict=True))]

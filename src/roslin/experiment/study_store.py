@@ -60,12 +60,7 @@ class StudyExpert:
 
 def expert_of(row: Row[Any]) -> StudyExpert:
     """The expert of a row."""
-    return StudyExpert(row.number, row.name, row.source, row.participant, row.language, row.invited_ms, row.sequence)
-
-
-def expert_named(connection: Connection, name: str) -> StudyExpert:
-    """The expert of a name."""
-    return expert_of(_known(connection.execute(sa.select(EXPERTS).where(EXPERTS.c.name == name)).first()))
+    return StudyExpert(**row._mapping)
 
 
 def everybody(connection: Connection) -> list[StudyExpert]:
@@ -186,7 +181,7 @@ class StudyStore:
     def expert(self, name: str) -> StudyExpert:
         """The participant with a name."""
         with self.database.reading() as connection:
-            return expert_named(connection, name)
+            return expert_of(_known(connection.execute(sa.select(EXPERTS).where(EXPERTS.c.name == name)).first()))
 
     def experts(self) -> list[StudyExpert]:
         """All participants, in the order of their invitations."""

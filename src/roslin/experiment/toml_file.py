@@ -1,7 +1,7 @@
 """Read a TOML file with a pydantic model; every error names the file, the line and the key.
 
-`tomllib` reports where a file stops being TOML, but not where a value is. `line_of` finds the line: it is the first one
-that a beginning of the file needs so that it has the value.
+`tomllib` reports where a file stops being TOML, but not where a value is. `line_of` finds the line by reading shorter
+and shorter beginnings of the file.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pydantic_core import PydanticCustomError
 from roslin.errors import ExperimentError, Problem, RoslinError
 
 Key = tuple[str | int, ...]
-"""Where a value is: names of tables and keys, and places in arrays from 0, as ("queries", 2, "id")."""
+"""The place of a value: names of tables and keys, and positions in arrays from 0, as ("queries", 2, "id")."""
 
 MOST_WHOLE = 2**53
-"""The largest whole number: all programs that read a plan agree on it."""
+"""The largest whole number that every program reads exactly."""
 
 _LONG_NUMBER = re.compile(r"[=,\[]\s*[+-]?([0-9][0-9_]{4000,})")
 _LONGEST_SHOWN = 80
@@ -35,7 +35,7 @@ _LONGEST_SHOWN = 80
 
 
 def refusal(reason: str, expected: str = "", key: str = "", **found: object) -> PydanticCustomError:
-    """The error that a validator raises; `key` is the key below its value that is wrong, `found` the value there."""
+    """The error of a validator. `key` is the wrong key below the value, `found` its value."""
     return PydanticCustomError("refused", "{reason}", {"reason": reason, "expected": expected, "key": key, **found})
 
 
@@ -54,14 +54,14 @@ def _texts(value: object) -> tuple[str, ...]:
 
 Text = Annotated[str, BeforeValidator(_text)]
 Texts = Annotated[tuple[str, ...], PlainValidator(_texts)]
-"""A list of texts; one text alone is a list of one."""
+"""A list of texts, or one text."""
 Whole = Annotated[int, Field(ge=1, le=MOST_WHOLE)]
 WholeOrNone = Annotated[int, Field(ge=0, le=MOST_WHOLE)]
 Number = Annotated[float, Field(ge=0, le=MOST_WHOLE, allow_inf_nan=False)]
 
 
 class TomlTable(BaseModel):
-    """A table of a file: the fields of a class derived from this are the keys that it may have."""
+    """A table of a file. The fields of a derived class are its keys."""
 
     model_config = ConfigDict(strict=True, frozen=True, use_attribute_docstrings=True)
 
@@ -78,7 +78,7 @@ class TomlTable(BaseModel):
 
 Table = TypeVar("Table", bound=TomlTable)
 
-# pydantic's types of errors, as a reason and an expectation that people who write TOML understand.
+# pydantic's types of errors: a reason and an expectation in the words of TOML.
 _SENTENCES = {
     "int_type": ("must be a whole number", "digits without quotes or a point"),
     "float_type": ("must be a number", "digits without quotes"),
@@ -98,7 +98,7 @@ _SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class TomlPlace:
-    """A table of a file, to name what is wrong in it."""
+    """A table of a file, for error messages."""
 
     path: Path
     source: str
@@ -109,7 +109,7 @@ class TomlPlace:
         return type(self)(self.path, self.source, (*self.key, *key))
 
     def error(self, name: str, reason: str, expected: str = "", found: object = None) -> ExperimentError:
-        """What is wrong with a key of the table ("" for the table itself), and where it is."""
+        """The error of a key of the table ("" for the table itself), with its place."""
         key = (*self.key, name) if name else self.key
         line = line_of(self.source, key) if key else 0
         record = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in key).lstrip(".")
@@ -118,16 +118,16 @@ class TomlPlace:
 
     @contextmanager
     def blaming(self, name: str) -> Iterator[None]:
-        """Errors raised inside are errors of this key."""
+        """Name this key in errors that are raised inside."""
         try:
             yield
         except ExperimentError:
-            raise  # its place is known
+            raise  # with a place
         except RoslinError as error:
             raise self.error(name, str(error)) from None
 
     def read(self, model: type[Table], values: dict[str, Any], context: Any = None) -> Table:
-        """The values of this table as a model. Only the first error is reported: others often follow from it."""
+        """The values of this table as a model. Only the first error is reported, because it often causes the others."""
         try:
             return model.model_validate(values, context=context)
         except ValidationError as error:
@@ -155,13 +155,13 @@ def _shown(value: object) -> str:
         return ""
     try:
         text = repr(value)
-    except ValueError:  # Python writes no number of so many digits, and a list may hold one
+    except ValueError:  # Python refuses to print very long numbers
         return "a number with too many digits"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 
 def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
-    """The text of a TOML file, and its values."""
+    """The text and the values of a TOML file."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -174,12 +174,12 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         line, column = (int(number or 0) for number in place.groups()) if place else (0, 0)
         reason = f"no TOML: {str(error)[: place.start()] if place else error}"
         raise ExperimentError(str(Problem(reason, line=line, column=column, file=str(path)))) from None
-    except (ValueError, RecursionError):  # tomllib does not report where these are
+    except (ValueError, RecursionError):  # without a place
         raise ExperimentError(str(_unreadable(path, text))) from None
 
 
 def _unreadable(path: Path, text: str) -> Problem:
-    """A number or a nesting that Python refuses to read, with its line."""
+    """The problem with a number or a nesting that Python refuses to read."""
     long = _LONG_NUMBER.search(text)
     if long is None:
         return Problem("too many brackets inside one another", expected="at most a few", file=str(path))

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -63,9 +63,9 @@ class ADR(Measure):
     list instead, as nFire did in 2012; that rewards short lists, and is there to compare with old numbers.
     """
 
-    name: ClassVar[str] = "ADR"
-    summary: ClassVar[str] = "Average dynamic recall: how far the list keeps the order of the groups."
-    reference: ClassVar[str] = "Typke, Veltkamp & Wiering 2006, section 3"
+    name = "ADR"
+    summary = "Average dynamic recall: how far the list keeps the order of the groups."
+    reference = "Typke, Veltkamp & Wiering 2006, section 3"
     exact_in_ties = True
 
     short: str = choice("pad", "pad", "cut")
@@ -112,9 +112,9 @@ def _curves(hits: Hits, limit: Numbers) -> Floats:
 class NRGB(Measure):
     """Recall where a group ends, among the groups so far, averaged over the groups of the truth."""
 
-    name: ClassVar[str] = "NRGB"
-    summary: ClassVar[str] = "Normalised recall at group boundaries: dynamic recall where a group ends, averaged."
-    reference: ClassVar[str] = "MIREX 2005, symbolic melodic similarity"
+    name = "NRGB"
+    summary = "Normalised recall at group boundaries: dynamic recall where a group ends, averaged."
+    reference = "MIREX 2005, symbolic melodic similarity"
     exact_in_ties = True
 
     def _values(self, hits: Hits) -> Floats:
@@ -144,11 +144,11 @@ def normalised_recall_at_group_boundaries(
 class Inversions(Measure):
     """Pairs of found documents in the wrong order, among the ranks that ADR looks at; not those inside a group."""
 
-    name: ClassVar[str] = "Inversions"
-    summary: ClassVar[str] = "Pairs of found documents that stand in the wrong order: breaks ties of ADR soundly."
-    reference: ClassVar[str] = "Typke, Veltkamp & Wiering 2006, section 4, corrected"
-    largest: ClassVar[float] = math.inf
-    larger_is_better: ClassVar[bool] = False
+    name = "Inversions"
+    summary = "Pairs of found documents that stand in the wrong order: breaks ties of ADR soundly."
+    reference = "Typke, Veltkamp & Wiering 2006, section 4, corrected"
+    largest = math.inf
+    larger_is_better = False
     rewards_silence = True
     monotone = False
     exact_in_ties = True

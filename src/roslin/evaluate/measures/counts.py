@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -29,7 +28,7 @@ _MOST_DOCUMENTS = 10**12
 class Counting(Measure):
     """The four cells of the table of confusion, for the first k ranks or for the whole list."""
 
-    reference: ClassVar[str] = TABLE_2
+    reference = TABLE_2
     exact_in_ties = True
 
     k: int | None = whole(None)
@@ -56,9 +55,9 @@ class Counting(Measure):
 class TP(Counting):
     """True positives."""
 
-    name: ClassVar[str] = "TP"
-    summary: ClassVar[str] = "True positives: relevant documents in the list."
-    largest: ClassVar[float] = math.inf
+    name = "TP"
+    summary = "True positives: relevant documents in the list."
+    largest = math.inf
 
     def _values(self, hits: Hits) -> Floats:
         return self.found(hits)
@@ -69,10 +68,10 @@ class TP(Counting):
 class FP(Counting):
     """False positives; a repeated id is one more."""
 
-    name: ClassVar[str] = "FP"
-    summary: ClassVar[str] = "False positives: ranks of the list that hold nothing relevant."
-    largest: ClassVar[float] = math.inf
-    larger_is_better: ClassVar[bool] = False
+    name = "FP"
+    summary = "False positives: ranks of the list that hold nothing relevant."
+    largest = math.inf
+    larger_is_better = False
     rewards_silence = True
 
     def _values(self, hits: Hits) -> Floats:
@@ -84,10 +83,10 @@ class FP(Counting):
 class FN(Counting):
     """False negatives."""
 
-    name: ClassVar[str] = "FN"
-    summary: ClassVar[str] = "False negatives: relevant documents that the list lacks."
-    largest: ClassVar[float] = math.inf
-    larger_is_better: ClassVar[bool] = False
+    name = "FN"
+    summary = "False negatives: relevant documents that the list lacks."
+    largest = math.inf
+    larger_is_better = False
 
     def _values(self, hits: Hits) -> Floats:
         return self.missed(hits)
@@ -117,9 +116,9 @@ class _OfCollection(Counting):
 class TN(_OfCollection):
     """True negatives."""
 
-    name: ClassVar[str] = "TN"
-    summary: ClassVar[str] = "True negatives: documents of the collection that are rightly left out."
-    largest: ClassVar[float] = math.inf
+    name = "TN"
+    summary = "True negatives: documents of the collection that are rightly left out."
+    largest = math.inf
     rewards_silence = True
 
     def _values(self, hits: Hits) -> Floats:
@@ -131,8 +130,8 @@ class TN(_OfCollection):
 class Accuracy(_OfCollection):
     """(TP + TN) / size."""
 
-    name: ClassVar[str] = "Accuracy"
-    summary: ClassVar[str] = "The share of the collection that is rightly in the list or rightly not."
+    name = "Accuracy"
+    summary = "The share of the collection that is rightly in the list or rightly not."
 
     def _values(self, hits: Hits) -> Floats:
         return (self.found(hits) + self.rejected(hits)) / self.size
@@ -143,8 +142,8 @@ class Accuracy(_OfCollection):
 class Specificity(_OfCollection):
     """TN / (TN + FP); `variant='serra'` is the row of that name in paper 003: TN / (TN + FN)."""
 
-    name: ClassVar[str] = "Specificity"
-    summary: ClassVar[str] = "The share of what is not relevant that is left out."
+    name = "Specificity"
+    summary = "The share of what is not relevant that is left out."
 
     variant: str = choice("textbook", "textbook", "serra")
 
@@ -163,9 +162,9 @@ class Specificity(_OfCollection):
 class Fallout(_OfCollection):
     """FP / (FP + TN)."""
 
-    name: ClassVar[str] = "Fallout"
-    summary: ClassVar[str] = "The share of what is not relevant that is in the list."
-    larger_is_better: ClassVar[bool] = False
+    name = "Fallout"
+    summary = "The share of what is not relevant that is in the list."
+    larger_is_better = False
     rewards_silence = True
 
     def _values(self, hits: Hits) -> Floats:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -96,10 +95,10 @@ class _Discounted(Measure):
 class DCG(_Discounted):
     """Discounted cumulated gain. `DCG(gain='binary', discount='serra')` is the row of paper 003."""
 
-    name: ClassVar[str] = "DCG"
-    summary: ClassVar[str] = "Discounted cumulated gain: what the list is worth, later ranks less."
-    reference: ClassVar[str] = "Järvelin & Kekäläinen 2002; Serrà 2007, Table 2"
-    largest: ClassVar[float] = math.inf
+    name = "DCG"
+    summary = "Discounted cumulated gain: what the list is worth, later ranks less."
+    reference = "Järvelin & Kekäläinen 2002; Serrà 2007, Table 2"
+    largest = math.inf
 
     def _values(self, hits: Hits) -> Floats:
         return self.collected(hits)
@@ -110,9 +109,9 @@ class DCG(_Discounted):
 class NDCG(_Discounted):
     """DCG divided by that of the best possible list."""
 
-    name: ClassVar[str] = "nDCG"
-    summary: ClassVar[str] = "DCG as a share of the best possible list's."
-    reference: ClassVar[str] = "Järvelin & Kekäläinen 2002"
+    name = "nDCG"
+    summary = "DCG as a share of the best possible list's."
+    reference = "Järvelin & Kekäläinen 2002"
 
     def _values(self, hits: Hits) -> Floats:
         return share(self.collected(hits), self.ideal(hits))
@@ -126,9 +125,9 @@ class ERR(Measure):
     `top` is the largest gain of the scale; by default the largest in the truth of the query.
     """
 
-    name: ClassVar[str] = "ERR"
-    summary: ClassVar[str] = "Expected reciprocal rank of the document that satisfies."
-    reference: ClassVar[str] = "Chapelle et al. 2009"
+    name = "ERR"
+    summary = "Expected reciprocal rank of the document that satisfies."
+    reference = "Chapelle et al. 2009"
     exact_in_ties = True
 
     top: float | None = real(None, above=0)
@@ -192,9 +191,9 @@ def _going_on(size: int, goes_on: Floats) -> Floats:
 class RBP(Measure):
     """Rank-biased precision: the reader goes on to the next rank with probability p."""
 
-    name: ClassVar[str] = "RBP"
-    summary: ClassVar[str] = "Rank-biased precision: relevant ranks, each weighing p times the one before."
-    reference: ClassVar[str] = "Moffat & Zobel 2008"
+    name = "RBP"
+    summary = "Rank-biased precision: relevant ranks, each weighing p times the one before."
+    reference = "Moffat & Zobel 2008"
     exact_in_ties = True
 
     p: float = real(0.8, above=0, below=1)

@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -80,9 +79,9 @@ def _pairs(hits: Hits) -> Iterator[_Pair]:
 class AO(Measure):
     """Mean over depths 1 ... n (or k) of the agreement of the two lists."""
 
-    name: ClassVar[str] = "AO"
-    summary: ClassVar[str] = "Average overlap of the list with the truth, as lists with ties."
-    reference: ClassVar[str] = "Fagin et al. 2003; Corsi & Urbano 2024"
+    name = "AO"
+    summary = "Average overlap of the list with the truth, as lists with ties."
+    reference = "Fagin et al. 2003; Corsi & Urbano 2024"
     exact_in_ties = True
 
     ties: str = choice("a", *_TIES)
@@ -107,9 +106,9 @@ class AO(Measure):
 class RBO(Measure):
     """Rank-biased overlap, extrapolated beyond the ends of both lists (Webber et al. 2010, equation 32)."""
 
-    name: ClassVar[str] = "RBO"
-    summary: ClassVar[str] = "Rank-biased overlap of the list with the truth, extrapolated."
-    reference: ClassVar[str] = "Webber, Moffat & Zobel 2010; Corsi & Urbano 2024"
+    name = "RBO"
+    summary = "Rank-biased overlap of the list with the truth, extrapolated."
+    reference = "Webber, Moffat & Zobel 2010; Corsi & Urbano 2024"
     monotone = False  # not proven for the extrapolated part
     exact_in_ties = True
 
@@ -149,9 +148,9 @@ def _extrapolated(pair: _Pair, ties: str, p: float) -> float:
 class Compatibility(Measure):
     """The largest rank-biased overlap with any list that keeps the order of the groups, over the largest possible."""
 
-    name: ClassVar[str] = "Compat"
-    summary: ClassVar[str] = "Compatibility: rank-biased overlap with the nearest ideal list."
-    reference: ClassVar[str] = "Clarke, Vtyurina & Smucker 2021"
+    name = "Compat"
+    summary = "Compatibility: rank-biased overlap with the nearest ideal list."
+    reference = "Clarke, Vtyurina & Smucker 2021"
     monotone = False  # not proven: the ideal list changes with the list
     exact_in_ties = True
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -28,8 +27,8 @@ from roslin.values.parameters import choice, real, whole
 class Precision(Counting):
     """P is the relevant share of the list; P@k divides by k even when the list is shorter, as trec_eval does."""
 
-    name: ClassVar[str] = "P"
-    summary: ClassVar[str] = "Precision: the relevant share of the list, or of its first k ranks."
+    name = "P"
+    summary = "Precision: the relevant share of the list, or of its first k ranks."
 
     def _values(self, hits: Hits) -> Floats:
         whole = self.seen(hits) if self.k is None else np.full(len(hits), float(self.k))
@@ -41,8 +40,8 @@ class Precision(Counting):
 class Recall(Counting):
     """TP / (TP + FN)."""
 
-    name: ClassVar[str] = "R"
-    summary: ClassVar[str] = "Recall: the share of the relevant documents that was found."
+    name = "R"
+    summary = "Recall: the share of the relevant documents that was found."
 
     def _values(self, hits: Hits) -> Floats:
         return share(self.found(hits), hits.relevant.astype(np.float64))
@@ -53,8 +52,8 @@ class Recall(Counting):
 class Sensitivity(Recall):
     """The name of recall among those who classify."""
 
-    name: ClassVar[str] = "Sensitivity"
-    summary: ClassVar[str] = "Sensitivity: another name of recall."
+    name = "Sensitivity"
+    summary = "Sensitivity: another name of recall."
 
 
 @register
@@ -62,8 +61,8 @@ class Sensitivity(Recall):
 class FMeasure(Counting):
     """(1 + beta^2) P R / (beta^2 P + R), and 0 where nothing was found."""
 
-    name: ClassVar[str] = "F"
-    summary: ClassVar[str] = "F-measure: the harmonic mean of precision and recall."
+    name = "F"
+    summary = "F-measure: the harmonic mean of precision and recall."
 
     beta: float = real(1.0, above=0)
 
@@ -78,9 +77,9 @@ class FMeasure(Counting):
 class Success(Measure):
     """1 where at least one of the first k documents is relevant."""
 
-    name: ClassVar[str] = "Success"
-    summary: ClassVar[str] = "1 if a relevant document is among the first k, else 0."
-    reference: ClassVar[str] = "trec_eval, success"
+    name = "Success"
+    summary = "1 if a relevant document is among the first k, else 0."
+    reference = "trec_eval, success"
     exact_in_ties = True
 
     k: int | None = whole(1, optional=True)
@@ -105,10 +104,10 @@ def _none(size: int, hits: int, places: int) -> float:
 class PND(Measure):
     """Precision at rank n, the number of relevant documents: R-precision, where precision and recall are equal."""
 
-    name: ClassVar[str] = "PND"
-    also: ClassVar[tuple[str, ...]] = ("Rprec",)
-    summary: ClassVar[str] = "Precision at n documents, n being the size of the truth (R-precision)."
-    reference: ClassVar[str] = "MIREX 2005, symbolic melodic similarity"
+    name = "PND"
+    also = ("Rprec",)
+    summary = "Precision at n documents, n being the size of the truth (R-precision)."
+    reference = "MIREX 2005, symbolic melodic similarity"
     exact_in_ties = True
 
     def _values(self, hits: Hits) -> Floats:
@@ -177,10 +176,10 @@ _GRID = np.linspace(0.0, 1.0, 11)
 class AP(Measure):
     """Sum of the precision at each hit, divided by all relevant documents; `serra` divides by those that were found."""
 
-    name: ClassVar[str] = "AP"
-    also: ClassVar[tuple[str, ...]] = ("MAP",)
-    summary: ClassVar[str] = "Average precision: precision at each relevant document; its mean over queries is MAP."
-    reference: ClassVar[str] = "trec_eval, map; Serrà 2007, Table 2"
+    name = "AP"
+    also = ("MAP",)
+    summary = "Average precision: precision at each relevant document; its mean over queries is MAP."
+    reference = "trec_eval, map; Serrà 2007, Table 2"
     exact_in_ties = True
 
     variant: str = choice("trec", "trec", "serra")
@@ -234,10 +233,10 @@ def _mean_in_scope(hits: Hits, query: int, k: int, parts: Floats) -> float:
 class RR(Measure):
     """1 / rank of the first hit; `serra` is the sum of 1 / rank over all hits, divided by the length of the list."""
 
-    name: ClassVar[str] = "RR"
-    also: ClassVar[tuple[str, ...]] = ("MRR",)
-    summary: ClassVar[str] = "Reciprocal rank of the first relevant document; its mean over queries is MRR."
-    reference: ClassVar[str] = "trec_eval, recip_rank; Serrà 2007, Table 2"
+    name = "RR"
+    also = ("MRR",)
+    summary = "Reciprocal rank of the first relevant document; its mean over queries is MRR."
+    reference = "trec_eval, recip_rank; Serrà 2007, Table 2"
     exact_in_ties = True
 
     variant: str = choice("first", "first", "serra")
@@ -272,9 +271,9 @@ class BreakEven(Measure):
     after the last; the value is the first recall of 0, 0.1, ... 1 at which precision is below recall.
     """
 
-    name: ClassVar[str] = "BreakEven"
-    summary: ClassVar[str] = "The break-even point of precision and recall."
-    reference: ClassVar[str] = "Serrà 2007, Table 2"
+    name = "BreakEven"
+    summary = "The break-even point of precision and recall."
+    reference = "Serrà 2007, Table 2"
 
     variant: str = choice("textbook", "textbook", "serra")
 

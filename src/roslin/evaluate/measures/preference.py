@@ -72,9 +72,9 @@ def _capped(hits: Hits, most: Numbers) -> Floats:
 class Bpref(_Capped):
     """Binary preference, by default as trec_eval computes it."""
 
-    name: ClassVar[str] = "bpref"
-    summary: ClassVar[str] = "Binary preference: relevant documents before those judged not relevant."
-    reference: ClassVar[str] = "Buckley & Voorhees 2004; Serrà 2007, Table 2"
+    name = "bpref"
+    summary = "Binary preference: relevant documents before those judged not relevant."
+    reference = "Buckley & Voorhees 2004; Serrà 2007, Table 2"
 
 
 @register
@@ -82,10 +82,10 @@ class Bpref(_Capped):
 class Bpref10(_Capped):
     """For queries with very few relevant documents: the scale is at least ten."""
 
-    name: ClassVar[str] = "bpref_10"
-    also: ClassVar[tuple[str, ...]] = ("bpref-10",)
-    summary: ClassVar[str] = "bpref-10: binary preference with 10 + R in place of R."
-    reference: ClassVar[str] = "Buckley & Voorhees 2004; Serrà 2007, Table 2"
+    name = "bpref_10"
+    also = ("bpref-10",)
+    summary = "bpref-10: binary preference with 10 + R in place of R."
+    reference = "Buckley & Voorhees 2004; Serrà 2007, Table 2"
     added: ClassVar[int] = 10
 
     variant: str = choice("2004", *_VARIANTS)
@@ -96,10 +96,10 @@ class Bpref10(_Capped):
 class BprefStar(Measure):
     """bpref* of paper 003. `length` is the A of the paper where lists may be shorter than asked for."""
 
-    name: ClassVar[str] = "bpref_star"
-    also: ClassVar[tuple[str, ...]] = ("bpref*",)
-    summary: ClassVar[str] = "bpref*: binary preference with the length of the list added to R."
-    reference: ClassVar[str] = "Serrà 2007, equation 1"
+    name = "bpref_star"
+    also = ("bpref*",)
+    summary = "bpref*: binary preference with the length of the list added to R."
+    reference = "Serrà 2007, equation 1"
     exact_in_ties = True
 
     length: int | None = whole(None)
