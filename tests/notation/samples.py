@@ -83,6 +83,34 @@ def jsonl_scale(count: int) -> bytes:
     return jsonl_line(notes=[[n * quarter, quarter, PITCHES[n % 7], BASE40[n % 7], 0, 0] for n in range(count)])
 
 
+VOLPIANO = "cdefghj"
+
+
+def volpiano(music: str) -> bytes:
+    return f"1---{music}---3\n".encode()
+
+
+def volpiano_scale(count: int) -> bytes:
+    return volpiano("--".join(VOLPIANO[number % 7] for number in range(count)))
+
+
+def gabc(music: str) -> bytes:
+    return f"name: Scale;\nmode: 1;\n%%\n(c3) {music} (::)\n".encode()
+
+
+def gabc_scale(count: int) -> bytes:
+    places = "abcdefg"  # middle C is at a in this clef
+    return b"%%\n(f1)" + b"".join(f" la({places[n % 7]})".encode() for n in range(count)) + b" (::)\n"
+
+
+def cantus(music: str) -> bytes:
+    return f"cantus_id,incipit,volpiano,siglum\n006928,Scale,{music},A-Gu 29\n".encode()
+
+
+def cantus_scale(count: int) -> bytes:
+    return cantus(volpiano_scale(count).decode().strip())
+
+
 # -- XML --------------------------------------------------------------------------------------------------------------
 
 
@@ -239,6 +267,29 @@ SAMPLES = {
         abc_tune("z4|z4|"),
         abc_tune("{CDE}|"),
         (abc_tune("C§D E"), abc_tune("???"), b"X:1\n", abc_tune('"'), abc_tune("[CE")),
+    ),
+    "volpiano": Sample(
+        volpiano_scale,
+        b"1---3---4",
+        b"1---7---",
+        (b"1---g--t--g", b"1---3", b"g--h--g", b"1---[?]--g--h", b"1---gh--'--h", b"1---"),
+    ),
+    "gabc": Sample(
+        gabc_scale,
+        gabc("la() (,) (::)"),
+        gabc("(z)"),
+        (gabc("la(fu)"), gabc("la(fg"), gabc("la fg)"), b"%%\nla(g)", b"(c4) la", gabc("$(&)")),
+    ),
+    "cantus": Sample(
+        cantus_scale,
+        cantus("1---3---4"),
+        cantus("1---7"),
+        (
+            cantus("1---g--t"),
+            b"incipit,siglum\nA,B\n",
+            b"volpiano,incipit\n1---,x\n",
+            cantus('"' + "g" * 200_000 + '"'),
+        ),
     ),
     "pae": Sample(
         pae_scale,

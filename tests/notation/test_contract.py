@@ -221,6 +221,8 @@ GOOD: dict[str, list[str]] = {
     "abc": ["C", "^d2", "_B,/", "{g}", "!trill!A", '"Am"e', "~G"],
     "pae": ["'4C", "8xD", "''6bE", "gF", "2.G"],
     "names": ["c4", "do5", "fis4"],
+    "volpiano": ["c", "8-", "E", ")7", "ij", "3Ij"],
+    "gabc": ["la(f)", "(g./)", " E(fr)", "<i>la</i>(hxh)", "(,) la(c4 G)"],
     "jsonl": ['{"pae": "4C"}', '{"data": "8D"}', '{"notes": [[0, 1, 60, 162, 0, 0]]}', '{"seconds": [[0, 1, 60]]}'],
 }
 BAD: dict[str, list[str]] = {
@@ -243,6 +245,8 @@ BAD: dict[str, list[str]] = {
     "abc": ["§", "{§}", "{h}", "[§]", "[k]", "k", "^"],
     "pae": ["Z", "Ü", "h", "&#xdc;", "[abc C]", "k"],
     "names": ["x4", "hello", "c44"],
+    "volpiano": ["t", "V", "'", "[?]", "é"],
+    "gabc": ["(&)", "(é)", "(u)", "({)"],
     "jsonl": ["{", "[1]", '{"id": "x"}', '{"notes": [[0]]}', '{"seconds": [[0, 1]]}', '{"pae": "4"}'],
 }
 
@@ -255,6 +259,8 @@ def written(name: str, tokens: list[str]) -> bytes:
         return (mei if name == "mei" else musicxml)(["".join(tokens)])
     if name == "abc":
         return abc_tune(" ".join(tokens))
+    if name in ("volpiano", "gabc"):
+        return ("1---" if name == "volpiano" else "(c4)").encode() + "-".join(tokens).encode()
     return {"pae": "/", "names": " ", "jsonl": "\n"}[name].join(tokens).encode()
 
 

@@ -280,7 +280,9 @@ def test_bytes_and_a_named_format() -> None:
     assert len(load(b'{"pae": "\'4CD"}', "jsonl")[0]) == 2
     with pytest.raises(FormatError, match=r"input: packed bytes; expected notation"):
         load(gzip.compress(b"'4C"))
-    with pytest.raises(UnknownNameError, match=r"unknown format 'mp3'; known: abc, jsonl, kern, marcxml, mei, midi"):
+    with pytest.raises(
+        UnknownNameError, match=r"unknown format 'mp3'; known: abc, cantus, gabc, jsonl, kern, marcxml, mei, midi"
+    ):
         load("'4C", "mp3")
 
 

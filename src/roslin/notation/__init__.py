@@ -100,6 +100,9 @@ for _format in (
     _own("mei", "MEI", (".mei",), options=_OF_SCORES),
     _own("kern", "Humdrum **kern", (".krn", ".kern"), options=_OF_SCORES),
     _own("abc", "ABC, versions 1.6 to 2.1", (".abc",), options=("expand_repeats",), counts=True),
+    _own("volpiano", "Volpiano, chant; one melody a line", (".volpiano",)),
+    _own("gabc", "GABC of Gregorio, chant with its words", (".gabc",)),
+    _own("cantus", "CSV of Cantus Database, melodies in Volpiano", (".csv",), skips=True),
     _own("names", "Note names: c d e, German h, do ré mi", (), matches="looks_like_names"),
     _own(
         "pae",
@@ -282,6 +285,8 @@ def detect(head: bytes, name: str) -> Format:
     """The format of a file by its first bytes, or by its name."""
     if not name:
         text = head.decode("utf-8", "replace")
+        if FORMATS["volpiano"].matches(head):
+            return FORMATS["volpiano"]
         if is_plaine_and_easie(text):
             return FORMATS["pae"]
         if FORMATS["names"].matches(head):

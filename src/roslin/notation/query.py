@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _LIKELIER = 10.0  # by so much: of 200 queries of 8 notes with a wrong one, none was found less well
 _LEAST_TIED = 3  # fewer notes say nothing
 _OCTAVES_FROM = 10  # results
+_CHANT = ("volpiano", "gabc")  # two notes of one pitch are two notes of a neume
 _KINDS = {"names": "note names with octaves", "abc": "ABC with lengths", "pae": "Plaine & Easie"}
 _HEADER = re.compile(r"\s*(?:[%@$‡{\[]|03[16]\b|[A-Zm]:)")
 
@@ -167,6 +168,8 @@ def _remarks(found: Sequence[Melody], used: Melody, second: Melody | None) -> li
 
 def _tied(melody: Melody) -> Melody | None:
     """The melody with one long note for notes of one pitch that follow each other; None if there are no such notes."""
+    if melody.notation in _CHANT:
+        return None
     notes = melody.notes[~melody.notes["is_grace"]]
     onsets, durations, pitches = notes["onset_ticks"], notes["duration_ticks"], notes["pitch_midi"]
     is_again = (pitches[1:] == pitches[:-1]) & (onsets[1:] == (onsets + durations)[:-1])
