@@ -20,6 +20,7 @@ from roslin.notation.jsonl import write_jsonl
 COMPOSERS = ("Grétry, André", "GRETRY, Andre", "Grétry, André", "Händel", "Bach", "Bach, Johann", None)
 KEYS = ("g", "G minor", "g-Moll", "G", "B|b", "Es-Dur", "2e mode", None)
 DATES = ("ca. 1740", "[174-?]", "1805", "18.sc", "n.d.", None)
+FEASTS = ("Nicolai", "NICOLAI", "Nicolai", "Dom. 1 Adventus", None)
 LIBRARIES = ("D-Dl", "d-dl", "CZ-Bu", None)
 
 
@@ -28,6 +29,7 @@ def tunes(count: int, seed: int) -> Iterator[Melody]:
     for number in range(count):
         said = {"scoring": dice.choice(("S, org", "s, ORG", None)), "siglum": dice.choice(LIBRARIES)}
         said["date"] = dice.choice(DATES)
+        said |= {"mode": dice.choice(("1", "1T", None)), "genre": dice.choice("AR"), "feast": dice.choice(FEASTS)}
         yield Melody.from_notes(
             [0, 1, 2], [1, 1, 1], [60, 62, 60 + number % 12], f"tune-{number}",
             composer=dice.choice(COMPOSERS), key=dice.choice(KEYS), metre=dice.choice(("c", "3/4", None)),
@@ -56,6 +58,7 @@ def test_spellings_are_one_value_shown_as_most_write_it(collection: Collection) 
     found = by_name(facets_of(collection).count(everything(collection), {}))
     assert set(found) == set(FACETS)
     labels = {facet.field: {value.label for value in facet.values} for facet in found.values()}
+    assert (labels["mode"], labels["feast"]) == ({"1", "1T"}, {"Nicolai", "Dom. 1 Adventus"})
     assert labels["composer"] == {"Grétry, André", "Händel", "Bach", "Bach, Johann"}
     assert labels["key"] == {"G minor", "G major", "B flat major", "E flat major", "2e mode"}
     assert {label.lower() for label in labels["library"]} == {"d-dl", "cz-bu", "a book"}

@@ -1,7 +1,7 @@
 """Facets: what the melodies of a list are by, in which key, for whom, where and from when, with how many have it.
 
 A field's values are those that filters compare (folding.py): without accents, in one case, keys by their names; a date
-counts by its century. A value is shown as most melodies write it.
+counts by its century; of chant, mode, genre and feast. A value is shown as most melodies write it.
 
 All is read once for a state of a collection: for every field a small number for each melody. Counting a list, and
 narrowing it, are then a look at these numbers, so both are cheap however long the list is.
@@ -12,6 +12,7 @@ fields. So a second value of the same field, which would add to the list, keeps 
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -36,7 +37,8 @@ _WRITTEN = {
     "scoring": "melodies.extra ->> '$.scoring'",
     "library": "coalesce(melodies.extra ->> '$.siglum', melodies.extra ->> '$.library', melodies.source)",
 }
-FACETS = (*_WRITTEN, CENTURY)
+_OF_CHANT = ("mode", "genre", "feast")  # in what the source says beside the fields of a melody
+FACETS = (*_WRITTEN, CENTURY, *_OF_CHANT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def facets_of(store: Store) -> FacetTable:
 
 def _read(store: Store) -> FacetTable:
     fields = {name: _read_field(store, name, written) for name, written in _WRITTEN.items()}
-    return FacetTable({**fields, CENTURY: _read_centuries(store)})
+    return FacetTable({**fields, CENTURY: _read_centuries(store), **_read_chant(store)})
 
 
 def _read_field(store: Store, name: str, written: str) -> _FacetField:
@@ -145,6 +147,25 @@ def _read_centuries(store: Store) -> _FacetField:
     to_century = np.array([centuries.index(century) for century in of_year] + [_UNKNOWN], dtype=np.int32)
     labels = [str(century) for century in centuries]
     return _FacetField(to_century[codes], labels, labels)
+
+
+def _read_chant(store: Store) -> dict[str, _FacetField]:
+    written = ", ".join(f"extra ->> '$.{name}'" for name in _OF_CHANT)
+    rows = store.connection.execute(
+        f"SELECT number, {written} FROM melodies WHERE coalesce({written}) IS NOT NULL"  # noqa: S608 - our own names
+    ).fetchall()
+    found = {}
+    for place, name in enumerate(_OF_CHANT, start=1):
+        spelt: dict[str, Counter[str]] = defaultdict(Counter)
+        codes = np.full(len(store), _UNKNOWN, dtype=np.int32)
+        known: dict[str, int] = {}
+        for row in rows:
+            if row[place] is not None and (value := folded_field(name, str(row[place]))):
+                codes[row[0]] = known.setdefault(value, len(known))
+                spelt[value][" ".join(str(row[place]).split())] += 1
+        labels = [max(sorted(spelt[value]), key=spelt[value].__getitem__) for value in known]
+        found[name] = _FacetField(codes, list(known), labels)
+    return found
 
 
 def _encoded(store: Store, name: str) -> tuple[Ints, list[str]]:
