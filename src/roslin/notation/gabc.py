@@ -66,7 +66,7 @@ def read(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
         return
     problems: list[Problem] = []
     try:
-        melody: Melody | None = _Score(text, strict, problems).melody()
+        melody: Melody | None = _ChantReader(text, strict, problems).melody()
     except NotationError as error:
         melody, problems = None, [error.problem]
     starts = [0, *(place.end() for place in re.finditer("\n", text))]
@@ -79,7 +79,7 @@ def _at_its_line(problem: Problem, starts: list[int]) -> Problem:
 
 
 @dataclass(slots=True)
-class _Score:
+class _ChantReader:
     """Reads one score; columns of problems count from the beginning of the text."""
 
     text: str
