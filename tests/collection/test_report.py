@@ -79,7 +79,7 @@ def test_collections_made_before_reports_were_kept(collection_path: Path) -> Non
     assert write.remove(["a"], collection_path) == 2
     report = write.add([Melody.from_notes([0], [1], [60], id="d")], collection_path)
     with Store(collection_path) as store:
-        assert (store.ids(), store.report) == (["b", "c", "d"], report)
+        assert (store.ids(), store.report) == (["c", "b", "d"], report)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"by_file": {}, "taken": 1}', '{"by_file": {"a": 1}}'])

@@ -37,6 +37,7 @@ from roslin.types import Numbers, Progress
 if TYPE_CHECKING:
     from roslin.collection import write
     from roslin.collection.sources import Sources
+    from roslin.collection.update import UpdateReport
     from roslin.concordances.identify import Identification
 
 
@@ -121,6 +122,30 @@ class Collection(Store):
         report = write.add(
             sources, self.path, strict=strict, voices=voices, progress=progress, allow_damaged=allow_damaged,
             replace=replace,
+        )  # fmt: skip
+        self._reopen()
+        return report
+
+    def update(
+        self,
+        sources: Sources,
+        *,
+        complete: bool = False,
+        strict: bool = False,
+        progress: write.BuildProgress | None = None,
+        allow_damaged: bool = False,
+        allow_smaller: bool = False,
+    ) -> UpdateReport:
+        """Take over what has changed in a catalogue's export, record by record. Not while another thread searches.
+
+        Records that the export marks as deleted are removed; with `complete`, also those that it lacks.
+        """
+        from roslin.collection.update import update
+
+        self._check_open()
+        report = update(
+            sources, self.path, complete=complete, strict=strict, progress=progress, allow_damaged=allow_damaged,
+            allow_smaller=allow_smaller,
         )  # fmt: skip
         self._reopen()
         return report

@@ -1,4 +1,4 @@
-"""roslin collection build, add, remove, info, check, export, shard."""
+"""roslin collection build, update, add, remove, info, check, export, shard."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roslin.cli.options import CollectionArgument, DaskOption, PluginOption, work_of
-from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_rows, print_table, print_tables, progress_bar, remark
 from roslin.cli.reading import VoicesChoice, VoicesOption
 from roslin.display.text import counted
 
@@ -61,6 +61,44 @@ def build_command(
             spread=work.map if dask else None, allow_damaged=allow_damaged, allow_smaller=allow_smaller,
         )  # fmt: skip
     _tell(report)
+
+
+@app.command("update")
+def update_command(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="NAME.roslin SOURCE...", help="The collection, and exports of its catalogue."),
+    ],
+    complete: Annotated[
+        bool, typer.Option("--complete", help="The sources are the whole catalogue: remove records that they lack.")
+    ] = False,
+    strict: StrictOption = False,
+    allow_damaged: DamagedOption = False,
+    allow_smaller: Annotated[
+        bool, typer.Option("--allow-smaller", help="With --complete: allow the loss of more than 10% of the melodies.")
+    ] = False,
+    format: FormatOption = OutputFormat.table,
+) -> None:
+    """Take over the changes of a catalogue, record by record.
+
+    Sources are MARCXML, answers of OAI-PMH or SRU, or ISO 2709 (.mrc). Records that are new or changed are read, those
+    marked as deleted are removed, and all others stay. The result is that of a new build.
+
+    Example: roslin collection update mine.roslin 2026-11.xml
+    """
+    from roslin.collection.update import update
+
+    sources, target = _sources_and_target(paths)
+    with progress_bar("Reading") as progress:
+        report = update(
+            sources, target, complete=complete, strict=strict, progress=progress, allow_damaged=allow_damaged,
+            allow_smaller=allow_smaller,
+        )  # fmt: skip
+    remark(str(report.build))
+    if format is OutputFormat.json:
+        print_tables([report.to_table(), report.records()], format)
+    else:
+        print_table(report.records() if format is OutputFormat.tsv else report.to_table(), format)
 
 
 @app.command("add")

@@ -1,7 +1,11 @@
 """A state of a collection in preparation: its files are written here before they replace the present state.
 
-Melodies stream through: notes go to the end of a file, rows into a database. Memory does not grow with the collection.
+Melodies stream through: notes go to the end of a file, rows into a database. Memory does not grow with the notes.
 A bad record never stops the work: it goes to the rejects file with its place and reason.
+
+A change begins with a copy of the present database. Melodies that are dropped leave their numbers to those that come
+next; numbers that are still free at the end go to the last melodies. So the cost of the rows is that of the change, and
+the arrays are copied in long pieces.
 """
 
 from __future__ import annotations
@@ -10,24 +14,27 @@ import hashlib
 import json
 import shutil
 import sqlite3
+from array import array
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from heapq import heappop, heappush
 from importlib.metadata import version
 from importlib.resources import files as package_files
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from roslin.collection.arrays import out_of_range, write_checksums
 from roslin.collection.files import (
-    ARRAY_NAMES,
     DATABASE,
     FORMAT_VERSION,
     REJECTS,
     WARNINGS,
+    array_dtype,
     array_header,
     array_path,
     checksum_of,
@@ -41,8 +48,9 @@ from roslin.collection.sources import Incoming, MelodyRows, rows_of
 from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
 from roslin.errors import Problem
 from roslin.melody import NOTE_DTYPE
+from roslin.notation.record import Origin
 from roslin.notation.sources import id_stem
-from roslin.types import Numbers
+from roslin.types import Array, Numbers
 
 _REJECT_COLUMNS = ("file", "line", "record", "column", "reason", "expected", "found")
 _ID, _SOURCE = METADATA_COLUMNS.index("id"), METADATA_COLUMNS.index("source")
@@ -50,6 +58,14 @@ _DIGEST = "SELECT digest FROM melodies WHERE id = ?"
 _COLUMNS = ("number", *METADATA_COLUMNS, "changes", "extra", "digest")
 _INSERT_MELODY = f"INSERT INTO melodies ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 
+_NUMBERED = ("melodies", "folded", "features", "strings", "motives")  # tables by number
+_GONE = -1
+_ROWS_WRITTEN = 2**16  # at once
+_INSERT_RECORD = (
+    "INSERT INTO records VALUES (?, ?, ?) ON CONFLICT (record) DO UPDATE SET "
+    "digest = CASE digest WHEN excluded.digest THEN digest ELSE x'' END"
+)
+_INDEX = "INSERT INTO interval_index (rowid, chromatic, diatonic) SELECT number, chromatic, diatonic FROM strings"
 _INSERT_FOLDED = f"INSERT INTO folded VALUES ({', '.join('?' * (1 + len(FOLDED_FIELDS)))})"  # noqa: S608 - counted
 
 
@@ -104,7 +120,12 @@ class Preparation:
     def __init__(self, space: Path, base: Store | None):
         self.space, self.base = space, base
         self.token = new_token()
-        self.first = self.number = len(base) if base else 0
+        self.before = len(base) if base else 0
+        self.order = array("q", range(self.before))  # by number: the number before; above these, the new melodies
+        self.free: list[int] = []  # numbers, a heap
+        self.unindexed = set[int]()  # numbers whose strings are not in the index yet
+        self.is_replacing = False
+        self.origin: Origin | None = None
         self.taken = self.refused = self.with_warnings = self.skipped = self.replaced = self.unchanged = 0
         self.damage: list[Problem] = []
         self.changed: list[str] = []
@@ -121,10 +142,11 @@ class Preparation:
         self.connection = sqlite3.connect(database, isolation_level=None)
         # Nobody reads this file before it is complete and synced, so no journal is needed on the way.
         self.connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
-        if self.base is None:
-            self.connection.executescript((package_files("roslin.collection") / "schema.sql").read_text("utf-8"))
+        schema = (package_files("roslin.collection") / "schema.sql").read_text("utf-8")
+        self.connection.executescript(schema)
         self.connection.execute("BEGIN")
-        self.raw = {name: _RawArray(self.space / f"{name}.raw", name, self.base) for name in ARRAY_NAMES}
+        self.notes = _Rows(self.space / "notes.raw", "notes", "offsets", self.base)
+        self.barlines = _Rows(self.space / "barlines.raw", "barlines", "bar_offsets", self.base)
         self.rejects = _ProblemList(self.space / REJECTS, _REJECT_COLUMNS)
         self.remarks = _ProblemList(self.space / WARNINGS, (*_REJECT_COLUMNS, "taken"))
         return self
@@ -134,13 +156,21 @@ class Preparation:
             closing.callback(self.connection.close)
             closing.callback(self.rejects.file.close)
             closing.callback(self.remarks.file.close)
-            for array in self.raw.values():
-                closing.callback(array.file.close)
+            for rows in (self.notes, self.barlines):
+                closing.callback(rows.file.close)
             if self.base is not None:
                 closing.callback(self.base.close)
 
+    @property
+    def number(self) -> int:
+        """How many melodies there are."""
+        return len(self.order) - len(self.free)
+
     def put(self, incoming: Incoming) -> None:
         """Take a record into the collection, or note why not."""
+        if incoming.origin is not None and incoming.origin != self.origin:
+            self.origin = incoming.origin
+            self.connection.execute(_INSERT_RECORD, self.origin)
         if incoming.is_skipped:
             self.skipped += 1
             self.remarks.write(incoming.problems[0])
@@ -155,12 +185,42 @@ class Preparation:
             self.refused += 1
             count.refused += 1
 
-    def keep(self, store: Store, unwanted: Numbers) -> None:
-        """Take all melodies of a collection as they are, but these."""
-        kept = np.ones(len(store), dtype=bool)
-        kept[unwanted] = False
-        for melody in store.melodies(np.flatnonzero(kept)):
-            self._insert(melody.id or "", rows_of(melody))
+    def drop(self, numbers: Iterable[int]) -> None:
+        """Leave out melodies of the collection before; their numbers are free."""
+        for number in numbers:
+            self._unindex(number)
+            for table in _NUMBERED:
+                self.connection.execute(f"DELETE FROM {table} WHERE number = ?", (number,))  # noqa: S608
+            self.order[number] = _GONE
+            heappush(self.free, number)
+
+    def _unindex(self, number: int) -> None:
+        """Take the strings of a melody out of the index, which must be given what it has."""
+        self.connection.execute(
+            "INSERT INTO interval_index (interval_index, rowid, chromatic, diatonic) "
+            "SELECT 'delete', number, chromatic, diatonic FROM strings WHERE number = ?",
+            (number,),
+        )
+
+    def _close_gaps(self) -> None:
+        """Give the numbers that are still free to the last melodies."""
+        self.free.sort()
+        gaps = [number for number in self.free if number < self.number]
+        self.free.clear()
+        for gap in gaps:
+            while self.order[-1] == _GONE:
+                self.order.pop()
+            last = len(self.order) - 1
+            if last in self.unindexed:
+                self.unindexed.remove(last)
+            else:
+                self._unindex(last)
+            self.unindexed.add(gap)
+            for table in _NUMBERED:
+                self.connection.execute(f"UPDATE {table} SET number = ? WHERE number = ?", (gap, last))  # noqa: S608
+            self.order[gap] = self.order.pop()
+        while self.order and self.order[-1] == _GONE:
+            self.order.pop()
 
     def _take(self, incoming: Incoming) -> bool:
         rows, problems = incoming.rows, incoming.problems
@@ -173,7 +233,7 @@ class Preparation:
             self._reject(Problem(fault, file=source or "", record=rows.metadata[_ID] or ""))
             return False
         id = id_of(rows)
-        if self.base is not None and id in self.base:
+        if self.base is not None and not self.is_replacing and id in self.base:
             content = Content.of(rows, incoming.file)
             if not any(map(content.is_that_of, melodies_under(self.base, id).values())):
                 self.changed.append(id)
@@ -212,31 +272,36 @@ class Preparation:
         return None
 
     def _insert(self, id: str, rows: MelodyRows) -> bool:
-        values = (self.number, *rows.metadata[:_ID], id, *rows.metadata[_ID + 1 :])
+        number = self.free[0] if self.free else len(self.order)
+        values = (number, *rows.metadata[:_ID], id, *rows.metadata[_ID + 1 :])
         try:
             self.connection.execute(_INSERT_MELODY, (*values, rows.changes, rows.extra, rows.digest))
         except sqlite3.IntegrityError:
             return False
-        self.connection.execute(_INSERT_FOLDED, (self.number, *rows.folded))
+        self.connection.execute(_INSERT_FOLDED, (number, *rows.folded))
         about = rows.about
         self.connection.execute(
             "INSERT INTO features VALUES (?, ?, ?, ?, ?)",
-            (self.number, about.note_count, about.pitch_range, about.max_interval, about.duration_ratio),
+            (number, about.note_count, about.pitch_range, about.max_interval, about.duration_ratio),
         )
         self.connection.execute(
             "INSERT INTO strings VALUES (?, ?, ?, ?, ?)",
-            (self.number, about.chromatic, about.diatonic, about.contour, about.rhythm),
+            (number, about.chromatic, about.diatonic, about.contour, about.rhythm),
         )
         if about.motives:
             self.connection.executemany(
                 "INSERT INTO motives VALUES (?, ?, ?)",
-                [(self.number, motive, times) for motive, times in about.motives.items()],
+                [(number, motive, times) for motive, times in about.motives.items()],
             )
-        self.raw["notes"].append(np.frombuffer(rows.notes, NOTE_DTYPE))
-        self.raw["offsets"].append(np.int64(self.raw["notes"].length))
-        self.raw["barlines"].append(np.frombuffer(rows.barlines, np.int64))
-        self.raw["bar_offsets"].append(np.int64(self.raw["barlines"].length))
-        self.number += 1
+        if self.free:
+            heappop(self.free)
+            self.order[number] = self.before + self.notes.count
+        else:
+            self.order.append(self.before + self.notes.count)
+        self.notes.append(rows.notes)
+        self.barlines.append(rows.barlines)
+        if self.base is not None:
+            self.unindexed.add(number)
         return True
 
     def _reject(self, problem: Problem) -> None:
@@ -252,16 +317,19 @@ class Preparation:
         """Complete the files in preparation. What is `kept` takes the place of the report and refusals of this work."""
         for each in (self.rejects, self.remarks):
             each.file.close()
+        self._close_gaps()
+        order = np.frombuffer(self.order, np.int64) if self.order else np.empty(0, np.int64)
         checksum, checksums = hashlib.sha256(), dict[str, str]()
-        for name, array in self.raw.items():
-            path = array_path(self.space, name, self.token)
-            checksums[path.name] = array.save(path, checksum)
+        for rows in (self.notes, self.barlines):
+            for name, parts in rows.in_order(order):
+                path = array_path(self.space, name, self.token)
+                checksums[path.name] = _save(path, name, parts, checksum)
         about = {
             "format_version": str(FORMAT_VERSION),
             "roslin": version("roslin"),
             "token": self.token,
-            "melodies": str(self.number),
-            "notes": str(self.raw["notes"].length),
+            "melodies": str(len(order)),
+            "notes": str(self.notes.total(order)),
             "arrays_sha256": checksum.hexdigest(),
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
         }
@@ -270,7 +338,7 @@ class Preparation:
             self.taken,
             self.with_warnings,
             self.refused,
-            self.number,
+            len(order),
             _most_first(self.refusals),
             _most_first(self.warnings),
             self.by_file,
@@ -280,13 +348,13 @@ class Preparation:
         )
         about[REPORT] = (kept and kept.report) or report.to_json()
         self.connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
-        self.connection.execute(
-            "INSERT INTO interval_index (rowid, chromatic, diatonic) "
-            "SELECT number, chromatic, diatonic FROM strings WHERE number >= ?",
-            (self.first,),
-        )
+        if self.base is None:
+            self.connection.execute(_INDEX)
+        else:
+            self.connection.executemany(f"{_INDEX} WHERE number = ?", ((each,) for each in sorted(self.unindexed)))
         self.connection.execute("COMMIT")
-        self.connection.execute("ANALYZE")
+        if self.base is None:
+            self.connection.execute("ANALYZE")  # a change leaves the statistics as they are
         self.connection.close()
         checksums[DATABASE] = checksum_of(self.space / DATABASE)
         lists = kept.lists if kept else {name: checksum_of(self.space / name) for name in (REJECTS, WARNINGS)}
@@ -319,33 +387,61 @@ class _ProblemList:
         self.file.write("\t".join(" ".join(value.split()) for value in values) + "\n")
 
 
-class _RawArray:
-    """An array that grows in a file: the old one first, then what is appended."""
+class _Rows:
+    """The notes, or the bar lines, of all melodies: those of the state before, and new ones, which go to a file."""
 
-    def __init__(self, path: Path, name: str, base: Store | None):
-        self.path, self.name = path, name
-        self.length = 0
-        self.file: BinaryIO = path.open("wb")
-        if base is not None:
-            self.append(base.array(name))
-        elif name in ("offsets", "bar_offsets"):
-            self.append(np.zeros(1, dtype=np.int64))
+    def __init__(self, path: Path, name: str, starts: str, base: Store | None):
+        self.name, self.starts = name, starts
+        self.path, self.file = path, path.open("w+b")
+        self.dtype = array_dtype(name)
+        self.rows: Array = np.empty(0, self.dtype) if base is None else base.array(name)
+        self.offsets: Numbers = np.zeros(1, np.int64) if base is None else base.array(starts)
+        self.ends = array("q", [0])  # of the new ones
 
-    def append(self, values: Any) -> None:
-        self.file.write(values.data)
-        self.length += values.size
+    @property
+    def count(self) -> int:
+        """How many are new."""
+        return len(self.ends) - 1
 
-    def save(self, target: Path, checksum: Any) -> str:
-        """Put the header of a .npy file in front of the numbers, which `checksum` is told; the checksum of the file."""
+    def append(self, rows: bytes) -> None:
+        self.file.write(rows)
+        self.ends.append(self.ends[-1] + len(rows) // self.dtype.itemsize)
+
+    def total(self, order: Numbers) -> int:
+        return int(self._lengths(order).sum())
+
+    def _lengths(self, order: Numbers) -> Numbers:
+        return np.concatenate([np.diff(self.offsets), np.diff(np.frombuffer(self.ends, np.int64))])[order]
+
+    def in_order(self, order: Numbers) -> Iterator[tuple[str, list[Array]]]:
+        """The two arrays, by name, in parts: melodies that follow each other already are copied together."""
         self.file.close()
-        header = array_header(self.name, self.length)
-        whole = hashlib.sha256(header)
-        with self.path.open("rb") as source, target.open("wb") as out:
-            out.write(header)
-            while block := source.read(2**20):
-                checksum.update(block)
-                whole.update(block)
-                out.write(block)
-        sync(target)
-        self.path.unlink()
-        return whole.hexdigest()
+        before, new_offsets = len(self.offsets) - 1, np.frombuffer(self.ends, np.int64)
+        new = np.memmap(self.path, self.dtype, "r") if self.ends[-1] else np.empty(0, self.dtype)
+        is_first = (np.diff(order, prepend=-2) != 1) | (order == before)
+        firsts = np.flatnonzero(is_first)
+        lasts = np.append(firsts[1:], len(order))[: len(firsts)] - 1
+        parts = [np.empty(0, self.dtype)]
+        for first, last in zip(order[firsts].tolist(), order[lasts].tolist(), strict=True):
+            if first < before:
+                parts.append(self.rows[self.offsets[first] : self.offsets[last + 1]])
+            else:
+                parts.append(new[new_offsets[first - before] : new_offsets[last - before + 1]])
+        yield self.name, parts
+        yield self.starts, [np.concatenate([[0], np.cumsum(self._lengths(order), dtype=np.int64)])]
+
+
+def _save(target: Path, name: str, parts: list[Array], checksum: Any) -> str:
+    """Write an array as a `.npy` file; `checksum` is told its numbers. The checksum of the file."""
+    header = array_header(name, sum(map(len, parts)))
+    whole = hashlib.sha256(header)
+    with target.open("wb") as file:
+        file.write(header)
+        for part in parts:
+            for start in range(0, len(part), _ROWS_WRITTEN):
+                data = part[start : start + _ROWS_WRITTEN].data
+                checksum.update(data)
+                whole.update(data)
+                file.write(data)
+    sync(target)
+    return whole.hexdigest()

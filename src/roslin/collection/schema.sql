@@ -1,12 +1,12 @@
 -- One collection. `number` is the position of a melody in the note arrays beside this file.
 -- Features and strings live in tables of their own: narrow rows, so that a filter reads little.
 
-CREATE TABLE about (
+CREATE TABLE IF NOT EXISTS about (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
-CREATE TABLE melodies (
+CREATE TABLE IF NOT EXISTS melodies (
     number        INTEGER PRIMARY KEY,
     id            TEXT NOT NULL UNIQUE,
     title         TEXT,
@@ -25,8 +25,15 @@ CREATE TABLE melodies (
     digest        BLOB NOT NULL   -- of the notes: tells whether two melodies under one id are the same
 );
 
+-- The catalogue records that melodies come from, with a digest of what was read of each; an update reads what differs.
+CREATE TABLE IF NOT EXISTS records (
+    record     TEXT PRIMARY KEY,
+    identifier TEXT NOT NULL,   -- its name in OAI-PMH, or nothing
+    digest     BLOB NOT NULL    -- empty: the record was met twice, with other content
+) WITHOUT ROWID;
+
 -- What filters look for: without accents, in lower case (folding.py). The last three come from `extra` above.
-CREATE TABLE folded (
+CREATE TABLE IF NOT EXISTS folded (
     number   INTEGER PRIMARY KEY,
     title    TEXT,
     composer TEXT,
@@ -41,7 +48,7 @@ CREATE TABLE folded (
 );
 
 -- Numbers of paper 002, section 3.1. Null where a melody has too few notes to have them.
-CREATE TABLE features (
+CREATE TABLE IF NOT EXISTS features (
     number         INTEGER PRIMARY KEY,
     note_count     INTEGER NOT NULL,
     pitch_range    INTEGER,   -- semitones between the lowest and the highest note
@@ -50,10 +57,10 @@ CREATE TABLE features (
 );
 
 -- Filters jump along it: whole-number ranges are asked as lists of values.
-CREATE INDEX features_by_size ON features (pitch_range, max_interval, duration_ratio, note_count);
+CREATE INDEX IF NOT EXISTS features_by_size ON features (pitch_range, max_interval, duration_ratio, note_count);
 
 -- One letter for each pair of notes that follow each other (represent/strings.py).
-CREATE TABLE strings (
+CREATE TABLE IF NOT EXISTS strings (
     number    INTEGER PRIMARY KEY,
     chromatic TEXT NOT NULL,
     diatonic  TEXT NOT NULL,
@@ -62,12 +69,12 @@ CREATE TABLE strings (
 );
 
 -- Finds a sequence of three or more intervals without reading every string.
-CREATE VIRTUAL TABLE interval_index USING fts5 (
+CREATE VIRTUAL TABLE IF NOT EXISTS interval_index USING fts5 (
     chromatic, diatonic, content = 'strings', content_rowid = 'number',
     tokenize = 'trigram case_sensitive 1', columnsize = 0
 );
 
-CREATE TABLE motives (
+CREATE TABLE IF NOT EXISTS motives (
     number      INTEGER NOT NULL,
     motive      TEXT NOT NULL,     -- chromatic interval string
     occurrences INTEGER NOT NULL,

@@ -23,7 +23,7 @@ from roslin.errors import ArgumentError, CollectionError, FormatError, NotationE
 from roslin.melody import Melody
 from roslin.notation import is_damage
 from roslin.notation.parts import Part, parts, read_part
-from roslin.notation.record import Record, Voices
+from roslin.notation.record import Origin, Record, Voices
 from roslin.represent.features import Description, describe
 from roslin.rows import HALF_CHARACTER, half_character
 
@@ -56,6 +56,7 @@ class Incoming(NamedTuple):
     rows: MelodyRows | None
     problems: tuple[Problem, ...]
     is_skipped: bool = False
+    origin: Origin | None = None
 
     @property
     def is_damage(self) -> bool:
@@ -69,7 +70,8 @@ class Incoming(NamedTuple):
         if melody is not None and (half := half_character([*_texts(melody)])):
             name = (melody.id or "").encode(errors="replace").decode()
             return cls(file, None, (Problem(HALF_CHARACTER, "text", half, file=file, record=name),))
-        return cls(file, None if melody is None else rows_of(melody), record.problems, record.is_skipped)
+        rows = None if melody is None else rows_of(melody)
+        return cls(file, rows, record.problems, record.is_skipped, record.origin)
 
 
 def _texts(melody: Melody) -> Iterator[str]:
@@ -134,7 +136,7 @@ class Reading:
         if piece.part is not None:
             try:
                 for record in read_part(piece.part, strict=self.strict, voices=self.voices):
-                    yield _named(record, piece.part.path, piece.path)
+                    yield named(record, piece.part.path, piece.path)
             except (RoslinError, MemoryError) as error:
                 yield _refusal(error, piece.part.path, piece.path, is_named=piece.is_named)
 
@@ -191,7 +193,7 @@ def _pieces(sources: Sources, cut: Callable[[Path], Iterator[Part]]) -> Iterator
                 yield _ToRead(melodies=melodies)  # type: ignore[arg-type]  # that is what they are
             continue
         for source in (Path(each) for each in some):  # type: ignore[arg-type]
-            for path, named in _files(source):
+            for path, named in files_of(source):
                 try:
                     for part in cut(path):
                         yield _ToRead(replace(part, named=named), path=path, is_named=not named)
@@ -212,7 +214,7 @@ def check_sources(sources: Sources) -> None:
             )
 
 
-def _files(path: Path) -> Iterator[tuple[Path, str]]:
+def files_of(path: Path) -> Iterator[tuple[Path, str]]:
     """A file is itself; a folder is every file in it, in order of name. Each with the path that its ids begin with."""
     if not path.is_dir():
         yield path, ""
@@ -233,7 +235,7 @@ def _refusal(error: Exception, read: Path, path: Path, *, is_named: bool) -> Rec
     return Record(None, (Problem(reason, file=str(path), is_damage=is_lost),))
 
 
-def _named(record: Record, read: Path, path: Path) -> Record:
+def named(record: Record, read: Path, path: Path) -> Record:
     """A record with its file under the name that it was given by."""
     melody, problems = record.melody, record.problems
     if melody is not None and melody.source is None:

@@ -138,14 +138,18 @@ class Store:
 
     def ids_of_record(self, record: str) -> list[str]:
         """The ids of the melodies of a catalogue record, in order; an unknown one is an error."""
-        rows = self.connection.execute(
-            "SELECT id, extra ->> '$.record' FROM melodies WHERE id = ? OR id BETWEEN ? AND ? ORDER BY number",
-            (record, f"{record}-", f"{record}-\U0010ffff"),
-        )
-        found = [id for id, named in rows if (named or record_of(id)) == record]
+        found = self.numbers_of_record(record)
         if not found:
             raise UnknownRecordError("record", record, self._similar_ids(record))
-        return found
+        return self.ids(found)
+
+    def numbers_of_record(self, record: str) -> list[int]:
+        """The numbers of the melodies of a catalogue record, in order; none where there is no such record."""
+        rows = self.connection.execute(
+            "SELECT number, id, extra ->> '$.record' FROM melodies WHERE id = ? OR id BETWEEN ? AND ? ORDER BY number",
+            (record, f"{record}-", f"{record}-\U0010ffff"),
+        )
+        return [number for number, id, named in rows if (named or record_of(id)) == record]
 
     @cached_property
     def id_ranks(self) -> npt.NDArray[np.int64]:

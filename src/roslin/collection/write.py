@@ -1,4 +1,4 @@
-"""Making and changing collections: build, add, remove.
+"""Making and changing collections: build, add, remove; `update` has the changes of a catalogue.
 
 A new state is prepared in files of its own (`preparation`) and replaces the old one in a single step. A source that is
 damaged or empty stops the work, and so does a change that would lose melodies (`LossError`): the collection stays as it
@@ -37,7 +37,7 @@ from roslin.collection.sources import Incoming, Reading, Sources, Spread, check_
 from roslin.collection.store import Store
 from roslin.display.text import counted
 from roslin.errors import ChangedError, CollectionError, SmallerError, SourceError, shortened
-from roslin.notation.record import Voices
+from roslin.notation.record import Voices, record_of
 
 BuildProgress = Callable[[int, str], None]
 """Called now and then with the number of melodies read so far and what is being read."""
@@ -70,15 +70,11 @@ def build(
     reading, folder = Reading(strict, voices), Path(path)
 
     def check(writer: Preparation) -> None:
-        _check_damage(writer, folder, allow_damaged=allow_damaged)
-        before = _melodies_in(folder)
-        if writer.number < _LEAST_SHARE * before and not allow_smaller:
-            raise SmallerError(
-                f"{folder}: the collection has {counted(before, 'melody', 'melodies')}, the new one would have "
-                f"{writer.number:,}; nothing was written, --allow-smaller (allow_smaller=True) replaces it"
-            )
+        check_damage(writer, folder, allow_damaged=allow_damaged)
+        if not allow_smaller:
+            check_size(writer, folder)
 
-    return _publish_new(folder, lambda _: None, lambda _: read(sources, reading, spread), progress, check)
+    return publish_new(folder, lambda _: None, lambda _: read(sources, reading, spread), progress, check)
 
 
 def add(
@@ -102,7 +98,7 @@ def add(
     Store(folder).close()  # refuse what is no collection before anything is prepared
 
     def check(writer: Preparation) -> None:
-        _check_damage(writer, folder, allow_damaged=allow_damaged)
+        check_damage(writer, folder, allow_damaged=allow_damaged)
         if changed := writer.changed:
             raise ChangedError(
                 f"{folder}: it has other music or metadata under {counted(len(changed), 'id')} of the sources: "
@@ -111,8 +107,8 @@ def add(
 
     incoming = read(sources, reading, spread)
     if replace:
-        return _publish_new(folder, lambda _: None, lambda new: _corrected(new, incoming, folder), progress, check)
-    return _publish_new(folder, Store, lambda _: incoming, progress, check)
+        return publish_new(folder, Store, lambda new: _corrected(new, incoming), progress, check)
+    return publish_new(folder, Store, lambda _: incoming, progress, check)
 
 
 def remove(
@@ -124,25 +120,29 @@ def remove(
     """
     folder = Path(path)
     Store(folder).close()
-    report = _publish_new(
-        folder, lambda _: None, lambda new: _all_but(new, ids, records, folder), progress, is_removal=True
-    )
+    report = publish_new(folder, Store, lambda new: _without(new, ids, records), progress, is_removal=True)
     return report.total
 
 
-def _all_but(writer: Preparation, ids: Sequence[str], records: Sequence[str], folder: Path) -> Iterator[Incoming]:
-    with Store(folder) as store:
-        of_records = [id for record in records for id in store.ids_of_record(record)]
-        writer.keep(store, store.numbers([*ids, *of_records]))
+def _without(writer: Preparation, ids: Sequence[str], records: Sequence[str]) -> Iterator[Incoming]:
+    assert writer.base is not None
+    numbers = writer.base.numbers([*ids, *(id for record in records for id in writer.base.ids_of_record(record))])
+    changed = {record_of(melody) for melody in writer.base.melodies(numbers)}
+    writer.drop(np.unique(numbers).tolist())
+    # A later update reads these records again, and knows nothing of those that are gone.
+    writer.connection.executemany("UPDATE records SET digest = x'' WHERE record = ?", ((each,) for each in changed))
+    writer.connection.executemany("DELETE FROM records WHERE record = ?", ((each,) for each in records))
     yield from ()
 
 
-def _corrected(writer: Preparation, incoming: Iterator[Incoming], folder: Path) -> Iterator[Incoming]:
-    """Records that are new or corrected, after what stays of the collection.
+def _corrected(writer: Preparation, incoming: Iterator[Incoming]) -> Iterator[Incoming]:
+    """Records that are new or corrected, in the place of those with their ids.
 
     Several melodies under one id replace ID, ID~2 and so on, as a build names them.
     """
-    with Store(folder) as store, TemporaryFile(dir=folder) as spool:
+    store = writer.base
+    assert store is not None
+    with TemporaryFile(dir=writer.space) as spool:
         given: dict[str, dict[bytes, Content]] = {}
         for each in incoming:
             pickle.dump(each, spool)
@@ -156,7 +156,8 @@ def _corrected(writer: Preparation, incoming: Iterator[Incoming], folder: Path) 
                 same.add(id)
             else:
                 replaced += list(there)[: len(contents)]
-        writer.keep(store, np.array(replaced, dtype=np.int64))
+        writer.is_replacing = True
+        writer.drop(replaced)
         writer.replaced = len(replaced)
         spool.seek(0)
         while (each := pickle.load(spool)) is not None:  # noqa: S301 - what was written above, to a file without a name
@@ -166,7 +167,18 @@ def _corrected(writer: Preparation, incoming: Iterator[Incoming], folder: Path) 
                 yield each
 
 
-def _check_damage(writer: Preparation, folder: Path, *, allow_damaged: bool) -> None:
+def check_size(writer: Preparation, folder: Path) -> None:
+    """Refuse a new state that has lost too many melodies."""
+    before = _melodies_in(folder)
+    if writer.number < _LEAST_SHARE * before:
+        raise SmallerError(
+            f"{folder}: the collection has {counted(before, 'melody', 'melodies')}, the new one would have "
+            f"{writer.number:,}; nothing was written, --allow-smaller (allow_smaller=True) replaces it"
+        )
+
+
+def check_damage(writer: Preparation, folder: Path, *, allow_damaged: bool) -> None:
+    """Refuse a new state of sources that broke off."""
     if writer.damage and not allow_damaged:
         told = _listed(str(each) if "empty" in each.reason else f"damaged source: {each}" for each in writer.damage)
         raise SourceError(
@@ -191,7 +203,7 @@ def _melodies_in(folder: Path) -> int:
         return 0
 
 
-def _publish_new(
+def publish_new(
     folder: Path,
     base: Callable[[Path], Store | None],
     incoming: Callable[[Preparation], Iterator[Incoming]],

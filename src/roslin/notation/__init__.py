@@ -41,7 +41,6 @@ __all__ = [
 
 Source = str | bytes | os.PathLike[str]
 _HEAD_BYTES = 4096
-_OF_CATALOGUES = (".mrc", ".marc")  # MARC that is not XML may hold incipits, and no reader takes it
 _FILE_NAME = re.compile(r"[^%@{}\"'$]+\.[a-z][a-z0-9]{1,8}")  # music ends with a note, in upper case
 
 
@@ -94,7 +93,7 @@ FORMATS: Registry[Format] = Registry("format", Format, "roslin.formats", code_of
 register_format = FORMATS.register
 for _format in (
     _own("midi", "Standard MIDI files, types 0, 1 and 2", (".mid", ".midi", ".kar", ".rmi"), options=_OF_MIDI),
-    _own("marcxml", "MARCXML with incipits in field 031 or 036", (".marcxml", ".xml"), skips=True),
+    _own("marcxml", "MARC with incipits in field 031 or 036", (".marcxml", ".xml", ".mrc", ".marc"), skips=True),
     _own("jsonl", "JSON Lines, one melody a line", (".jsonl",), matches="looks_like_jsonl", read="read_jsonl"),
     _own("musicxml", "MusicXML, plain or compressed", (".musicxml", ".mxl"), options=_OF_SCORES),
     _own("mei", "MEI", (".mei",), options=_OF_SCORES),
@@ -235,7 +234,7 @@ def is_damage(error: Exception, name: str) -> bool:
     """Whether a file that cannot be read is damaged, or not what its name promises; a picture promises no music."""
     if isinstance(error, _UnknownNotationError):
         suffix = _suffix(name)
-        return suffix in _OF_CATALOGUES or any(suffix in format.suffixes for format in FORMATS.values())
+        return any(suffix in format.suffixes for format in FORMATS.values())
     return isinstance(error, (FormatError, *DAMAGED))
 
 

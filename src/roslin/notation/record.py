@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
 from roslin.errors import MelodyError, NotationError, Problem, RoslinError
 from roslin.melody import Melody
@@ -83,6 +83,14 @@ def record_of(melody: Melody | str) -> str:
     return known[1] if known else melody
 
 
+class Origin(NamedTuple):
+    """The catalogue record that an incipit comes from: its number, its name in OAI-PMH, a digest of what was read."""
+
+    record: str
+    identifier: str
+    digest: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """A melody with the problems met on the way, or (melody is None) the problem for which it was refused.
@@ -95,6 +103,7 @@ class Record:
     problems: tuple[Problem, ...] = ()
     is_skipped: bool = False
     repeated: int = 0
+    origin: Origin | None = None
 
     def at(self, *, file: str = "", line: int = 0, record: str = "") -> Record:
         """The same record, with the place filled in on every problem."""

@@ -1,11 +1,12 @@
-"""MARCXML exports of library catalogues: a record for each incipit, in field 031 (MARC 21) or 036 (UNIMARC).
+"""MARC exports of library catalogues: a record for each incipit, in field 031 (MARC 21) or 036 (UNIMARC).
 
-The XML is read by `parser`, one catalogue record at a time.
+MARCXML and ISO 2709 are read by `parser`, one catalogue record at a time. Deleted records are left out.
 
 An export of any size needs the same few megabytes. Elements are known by their local names, so a prefix, another
 namespace (MarcXchange) or a wrapper (OAI-PMH, SRU) makes no difference. The id of an incipit is `RECORD-a.b.c`: the
 control number of its record (field 001) and the numbers of work, movement and incipit, each as written, 1 where there
-is none. Some libraries write the whole number into $a, as 1.2.1: the id is then `RECORD-1.2.1`.
+is none. Some libraries write the whole number into $a, as 1.2.1: the id is then `RECORD-1.2.1`, also where $b and $c
+are 1 in every field.
 
 Lines count from 1 and are those of the XML: the line of the field, for a problem in its music. The column of such a
 problem counts in the music; that of broken XML in its line.
@@ -15,16 +16,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from roslin.errors import NotationError, Problem
 from roslin.notation import pae
-from roslin.notation.marcxml.parser import MARC_ROOTS, WRAPPERS, CatalogueRecord, MarcField, catalogue_records
+from roslin.notation.marcxml.parser import (
+    MARC_ROOTS,
+    WRAPPERS,
+    CatalogueRecord,
+    MarcField,
+    catalogue_records,
+    is_iso2709,
+)
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
-from roslin.notation.record import Record, record_of
+from roslin.notation.record import Origin, Record, record_of
 
-__all__ = ["linked_records", "matches", "read"]
+__all__ = ["CatalogueRecord", "catalogue_records", "incipits", "linked_records", "matches", "origin_of", "read"]
 
 _FIELD_ELEMENTS = frozenset({"leader", "controlfield", "datafield"})
 _MUSIC_ROOTS = frozenset({"score-partwise", "score-timewise", "opus", "mei", "meiCorpus", "music"})
@@ -37,7 +45,9 @@ _OTHER_SYSTEMS = {"da": "DARMS"}
 
 
 def matches(head: bytes) -> bool:
-    """Whether the first bytes of a file are those of MARCXML, bare or in an OAI-PMH or SRU answer."""
+    """Whether the first bytes of a file are those of ISO 2709 or MARCXML, bare or in an OAI-PMH or SRU answer."""
+    if is_iso2709(head):
+        return True
     utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<"))
     codec = "utf-16" if head[:1] in b"\xff\xfe" else "utf-16-le" if head[:1] == b"<" else "utf-16-be"
     text = head.decode(codec if utf16 else "utf-8", errors="replace").lstrip("\ufeff \t\r\n")
@@ -59,8 +69,13 @@ def read(stream: BinaryIO, *, strict: bool, skipped: bool = False) -> Iterator[R
     for found in catalogue_records(stream):
         if isinstance(found, Problem):
             yield Record(None, (found,))
-        else:
-            yield from (record for record in _incipits(found, strict=strict) if skipped or not record.is_skipped)
+        elif not found.is_deleted:
+            yield from (record for record in incipits(found, strict=strict) if skipped or not record.is_skipped)
+
+
+def origin_of(record: CatalogueRecord) -> Origin | None:
+    """What a record is known by later; None where it has no number."""
+    return Origin(record.control_number, record.identifier, record.digest()) if record.control_number else None
 
 
 def linked_records(stream: BinaryIO) -> Iterator[tuple[str, list[str]]]:
@@ -72,6 +87,13 @@ def linked_records(stream: BinaryIO) -> Iterator[tuple[str, list[str]]]:
         if isinstance(found, Problem):
             raise NotationError(found)
         yield found.control_number, found.all("787", "w")
+
+
+def incipits(record: CatalogueRecord, *, strict: bool) -> Iterator[Record]:
+    """A record for each incipit of a catalogue record, also for those without music."""
+    if not DIALECTS.keys().isdisjoint(record.fields):
+        origin = origin_of(record)
+        yield from (replace(each, origin=origin) for each in _incipits(record, strict=strict))
 
 
 def _incipits(record: CatalogueRecord, *, strict: bool) -> Iterator[Record]:
@@ -93,8 +115,9 @@ def _incipits(record: CatalogueRecord, *, strict: bool) -> Iterator[Record]:
 def _numbers(incipit: MarcField) -> str:
     """The numbers of work, movement and incipit, with dots between them."""
     work, *others = (incipit.first(code) for code in "abc")
-    if "." in work and not any(others):
-        return ".".join(filter(None, _BETWEEN_NUMBERS.split(work)))
+    whole = ".".join(filter(None, _BETWEEN_NUMBERS.split(work)))
+    if "." in work and (not any(others) or (whole.count(".") > 1 and set(others) <= {"", "1"})):
+        return whole
     return ".".join(number or "1" for number in (work, *others))
 
 

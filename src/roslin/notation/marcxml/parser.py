@@ -1,16 +1,23 @@
-"""The XML of a catalogue, read as a stream by expat: what is kept at any moment is one catalogue record.
+"""The records of a catalogue, read as a stream: what is kept at any moment is one record.
+
+MARCXML is read by expat, ISO 2709 (`.mrc`, in UTF-8 or MARC-8) by pymarc. In ISO 2709, lines are numbers of records.
 
 A file is not trusted. A document type with declarations or an external part is refused before any of it is read, so
 there are no entities to expand; a record, a tag or a nesting beyond what any catalogue holds is refused too. Where the
 XML breaks, the records before that place are delivered, and then one refusal with its line and column.
+
+A record is deleted where position 5 of its leader is `d`, or where the header of its OAI-PMH record has that status.
 """
 
 from __future__ import annotations
 
 import codecs
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import version
 from typing import BinaryIO
 from xml.parsers import expat
 
@@ -37,6 +44,11 @@ _WANTED_TAGS = frozenset({
     "001", "031", "036", "100", "200", "210", "214", "240", "245", "260", "264", "382", "383", "500", "594", "690",
     "700", "787", "852", "930", "931",
 })  # fmt: skip
+_LEADER_BYTES = 24
+_LEADER = re.compile(rb"\d{5}[ -~]{5}22\d{5}[ -~]{3}45[ -~]{2}")
+_RECORD_END = b"\x1d"
+_LINKS = "787"
+_STATUS = 5  # its place in a leader
 _SORTING_MARKS = re.compile("[\x80-\x9f]")  # catalogues mark words that sorting skips with control characters
 
 
@@ -59,12 +71,23 @@ class MarcField:
 
 @dataclass(slots=True)
 class CatalogueRecord:
-    """A record of a catalogue, with the fields that are kept; `number` counts the records of the file from 1."""
+    """A record of a catalogue, with the fields that are kept; `number` counts the records of the file from 1.
+
+    `identifier` is its name in OAI-PMH, where it has one. A deleted record may have nothing else.
+    """
 
     number: int
     control_number: str = ""
     fields: dict[str, list[MarcField]] = field(default_factory=dict)
     characters: int = 0
+    identifier: str = ""
+    is_deleted: bool = False
+
+    def digest(self) -> bytes:
+        """A digest of all that this version of Roslin reads from the record."""
+        read = [(tag, [each.subfields for each in entries]) for tag, entries in self.fields.items() if tag != _LINKS]
+        known = repr((_reader(), self.control_number, sorted(read)))
+        return hashlib.blake2b(known.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     def all(self, tag: str, code: str) -> list[str]:
         """The texts of a subfield in all fields of a tag."""
@@ -75,9 +98,22 @@ class CatalogueRecord:
         return next(iter(self.all(tag, code)), "")
 
 
+@cache
+def _reader() -> str:
+    return version("roslin")
+
+
 def catalogue_records(stream: BinaryIO) -> Iterator[CatalogueRecord | Problem]:
     """The records of a file, in order; a problem in the place of one, or of the rest, that is refused."""
-    parser = _Parser()
+    try:
+        head = stream.read(_LEADER_BYTES)
+    except DAMAGED as error:
+        yield _damaged_file(error, 1)
+        return
+    if head[:5].isdigit():
+        yield from _iso2709_records(head, stream)
+        return
+    parser = _Parser(head)
     while not parser.finished:
         problem = parser.read_some(stream)
         yield from parser.take()
@@ -97,8 +133,9 @@ class _RefusedError(Exception):
 class _Parser:
     """Expat with a memory of one catalogue record. Feed it with `read_some`, then `take` what it found."""
 
-    def __init__(self) -> None:
+    def __init__(self, head: bytes) -> None:
         self.finished = False
+        self._head = head  # what was read before
         self._found: list[CatalogueRecord | Problem] = []
         self._names: dict[str, str] = {}
         self._decoder: codecs.IncrementalDecoder | None = None
@@ -112,6 +149,7 @@ class _Parser:
         self._text: list[str] | None = None
         self._code = ""
         self._refusal = ""
+        self._header = CatalogueRecord(0)  # of the OAI-PMH record that is being read
 
     def take(self) -> list[CatalogueRecord | Problem]:
         """What was found since the last time, in the order of the file."""
@@ -120,10 +158,11 @@ class _Parser:
 
     def read_some(self, stream: BinaryIO) -> Problem | None:
         """Read the next piece of the stream; the problem for which the rest is refused, if there is one."""
+        head, self._head = self._head, b""
         try:
-            self._feed(stream.read(_CHUNK_BYTES))
+            self._feed(head + stream.read(_CHUNK_BYTES))
         except DAMAGED as error:
-            return self._problem("damaged file", "a file that can be read to its end", str(error))
+            return _damaged_file(error, self._expat.CurrentLineNumber if self._expat else 1)
         except expat.ExpatError as error:
             return self._broken(error)
         except _RefusedError as refused:
@@ -195,13 +234,19 @@ class _Parser:
         self._root = self._root or local
         if local == "record":
             self._records += 1
+            known = self._header
             self._record, self._field, self._text = CatalogueRecord(self._records), None, None
+            self._record.identifier, self._record.is_deleted = known.identifier, known.is_deleted
         elif self._record is None:
             code = attributes.get("code", "")[:80]
             if self._depth == 2 and self._root in WRAPPERS and local in _REFUSALS and code != "noRecordsMatch":
                 self._refusal = f"<{local}> {code}".strip()
         elif local in ("datafield", "controlfield"):
             self._start_field(attributes.get("tag", ""), control=local == "controlfield")
+        elif local == "header":
+            self._record.is_deleted = attributes.get("status") == "deleted"
+        elif local == "leader" or (local == "identifier" and not self._record.fields):
+            self._text = []
         elif local == "subfield" and self._field is not None:
             self._code, self._text = attributes.get("code", ""), []
             self._count(_ELEMENT_CHARACTERS + len(self._code))
@@ -228,11 +273,20 @@ class _Parser:
         if local == "record" and self._record is not None:
             self._found.append(self._record)
             self._record = self._field = self._text = None
+            self._header = CatalogueRecord(0)
+        elif local == "header" and self._record is not None:
+            self._header = self._record
         elif local == "datafield":
             self._field = None
         elif self._text is not None and self._record is not None:
             if local == "subfield" and self._field is not None:
                 self._field.subfields.append((self._code, "".join(self._text)))
+                self._text = None
+            elif local == "identifier":
+                self._record.identifier = "".join(self._text).strip()
+                self._text = None
+            elif local == "leader":
+                self._record.is_deleted |= "".join(self._text)[_STATUS : _STATUS + 1] == "d"
                 self._text = None
             elif local == "controlfield":
                 self._record.control_number = self._record.control_number or "".join(self._text).strip()
@@ -249,6 +303,10 @@ class _Parser:
             self._record = self._field = self._text = None
 
 
+def _damaged_file(error: Exception, line: int) -> Problem:
+    return Problem("damaged file", "a file that can be read to its end", str(error), line=line, is_damage=True)
+
+
 def _local(name: str) -> str:
     return name.rpartition(":")[2]
 
@@ -258,3 +316,53 @@ def _decoder(encoding: str) -> codecs.IncrementalDecoder:
     if codec is None or codec.incrementaldecoder is None:
         raise _RefusedError("unknown encoding", EXPECTED_CHARACTER_SET, repr(encoding))
     return codec.incrementaldecoder("surrogateescape")
+
+
+# -- ISO 2709 ---------------------------------------------------------------------------------------------------------
+
+
+def is_iso2709(head: bytes) -> bool:
+    """Whether a file begins with the leader of a record in ISO 2709."""
+    return _LEADER.match(head) is not None
+
+
+def _iso2709_records(head: bytes, stream: BinaryIO) -> Iterator[CatalogueRecord | Problem]:
+    number = 0
+    while head:
+        number += 1
+        length = int(head[:5]) if is_iso2709(head) else 0
+        try:
+            data = head + stream.read(max(length - len(head), 0))
+            head = stream.read(_LEADER_BYTES).lstrip(b"\r\n")
+            head += stream.read(_LEADER_BYTES - len(head)) if head else b""
+        except DAMAGED as error:
+            yield _damaged_file(error, number)
+            return
+        if len(data) != length or data[-1:] != _RECORD_END:
+            expected = "a record of ISO 2709 to its end"
+            yield Problem("broken MARC", expected, repr(data[-1:]), line=number, is_damage=True)
+            return
+        yield _from_iso2709(data, number)
+
+
+def _from_iso2709(data: bytes, number: int) -> CatalogueRecord | Problem:
+    """One record. MARC-8 with a letter beyond ASCII is hardly ever UTF-8, whatever the leader has."""
+    import pymarc
+
+    try:
+        data.decode()
+        is_utf8 = True
+    except UnicodeDecodeError:
+        is_utf8 = False
+    try:
+        found = pymarc.Record(data, to_unicode=True, force_utf8=is_utf8, hide_utf8_warnings=True)
+    except (pymarc.exceptions.PymarcException, UnicodeError, ValueError, IndexError) as error:
+        return Problem("broken MARC", "a record of ISO 2709", str(error) or type(error).__name__, line=number)
+    record = CatalogueRecord(number, is_deleted=data[_STATUS : _STATUS + 1] == b"d")
+    for each in found.fields:
+        if each.tag == "001":
+            record.control_number = record.control_number or (each.data or "").strip()
+        elif each.tag in _WANTED_TAGS and not each.control_field:
+            subfields = [(code, text) for code, text in each.subfields]
+            record.fields.setdefault(each.tag, []).append(MarcField(number, subfields))
+    return record
