@@ -201,6 +201,12 @@ def test_a_bad_source_ends_with_1_and_leaves_the_collection_as_it_was(tmp_path: 
         roslin("collection", "remove", out, "--record", "2", "--record", "1").stdout == "2 melodies removed; 2 left\n"
     )
     assert "name at least one melody, or a record" in roslin("collection", "remove", out, code=2).stderr
+    export = Path(__file__).parents[2] / "docs" / "tutorials" / "catalogue.xml"
+    update = ("collection", "update", out, export)
+    assert roslin(*update, "--format", "tsv").stdout.startswith("outcome\trecord\tbefore\tafter\nadded\t1001\t0\t")
+    counts = json.loads(roslin(*update, "--complete", "--format", "json").stdout)["counts"]
+    assert [each["records"] for each in counts] == [0, 0, 0, 4]
+    assert roslin(*update).stdout.splitlines()[-1].split() == ["unchanged", "4"]
     options = ("--allow-damaged", "--allow-smaller")
     assert roslin("collection", "build", tmp_path / "err.xml", out, *options).stdout.startswith(
         "0 melodies taken; 1 ref"
