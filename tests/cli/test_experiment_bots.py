@@ -28,8 +28,8 @@ def study(tmp_path: Path) -> Path:
 
 def test_bots_go_through_a_copy_that_is_kept_where_asked(study: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.study"
-    options = ["--quit", "0", "--truth", str(truth_path()), "--format", "json", "--output", str(copy)]
-    result = CliRunner().invoke(app, ["experiment", "bots", str(study), "-n", "3", *options])
+    options = ["--quit", "0", "--careless", "0", "--noise", "0", "--truth", str(truth_path()), "--output", str(copy)]
+    result = CliRunner().invoke(app, ["experiment", "bots", str(study), "-n", "3", "--format", "json", *options])
     assert result.exit_code == 0, result.output
     rows = {row["what"]: row["number"] for row in json.loads(result.stdout)}
     assert (rows["simulated experts"], rows["finished"], rows["trials finished"]) == (3, 3, 9)
@@ -37,7 +37,9 @@ def test_bots_go_through_a_copy_that_is_kept_where_asked(study: Path, tmp_path: 
     assert rows["of these lost"] == 0
     assert f"roslin experiment export {copy}" in result.stderr
     with opened(copy, "") as kept:
-        assert len(kept.store.experts()) == 3
+        states = [kept.state(expert.name, trial) for expert in kept.store.experts() for trial in (1, 2, 3)]
+        assert all(state.query in state.groups[0] for state in states)
+        assert all(len(state.groups) > 1 for state in states)
     with opened(study, "") as left_alone:
         assert left_alone.store.experts() == []
 

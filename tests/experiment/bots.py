@@ -26,7 +26,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from tests.experiment.visits import HABITS, Habits, Visit
+from tests.experiment.visits import HABITS, Habits, Visit, is_better
 
 from roslin.experiment.bots import Key, Opinion, Population
 from roslin.experiment.plan import Item, Question, Task, chance_of
@@ -227,7 +227,7 @@ class _Bot:
             while low < high:
                 middle = (low + high) // 2
                 self.found.comparisons += 1
-                if opinion.is_better(shown[number], shown[groups[middle][0]], present):
+                if is_better(opinion, shown[number], shown[groups[middle][0]], present):
                     high = middle
                 else:
                     low = middle + 1

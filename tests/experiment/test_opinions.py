@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 from tests.experiment.test_design import a_plan
+from tests.experiment.visits import is_better
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.experiment.bots import BOT_MODELS, Opinion, Population, levels_of
@@ -31,12 +32,12 @@ def test_without_noise_everybody_says_the_truth(model: str) -> None:
     for expert in range(20):
         opinion = population.opinion(expert, TASK)
         assert opinion.best(["c", "q", "a"]) == "q"
-        assert opinion.is_better("a", "x")
+        assert is_better(opinion, "a", "x")
         assert opinion.verdicts["q"] == "resembles"
         assert sum(verdict == "resembles" for verdict in opinion.verdicts.values()) <= 4
         assert sum(verdict == "perhaps" for verdict in opinion.verdicts.values()) == 2
     # In a group nobody prefers anything.
-    firsts = Counter(population.opinion(expert, TASK).is_better("b", "c") for expert in range(200))
+    firsts = Counter(is_better(population.opinion(expert, TASK), "b", "c") for expert in range(200))
     assert 60 < firsts[True] < 140
 
 
@@ -58,8 +59,8 @@ def test_rank_depends_on_which_others_are_there() -> None:
     opinion = Opinion({"b": 3.0, "c": 1.0, "x": 2.0}, {"b": 2, "c": 2, "x": 9}, {}, crowding=4.0)
     assert opinion.best(["b", "x"]) == "b"
     assert opinion.best(["b", "x", "c"]) == "x"
-    assert opinion.is_better("b", "x")
-    assert not opinion.is_better("b", "x", ["c"])
+    assert is_better(opinion, "b", "x")
+    assert not is_better(opinion, "b", "x", ["c"])
 
 
 def test_who_does_not_exist() -> None:

@@ -16,7 +16,7 @@ from roslin.experiment import clock
 from roslin.experiment import overview as overview_module
 from roslin.experiment.events import Decision, trial_state
 from roslin.experiment.export import reconcile
-from roslin.experiment.overview import LiveOverview, QueryFinding, findings_in_turn, findings_of, overview_of
+from roslin.experiment.overview import Findings, LiveOverview, QueryFinding, findings_in_turn, overview_of
 from roslin.experiment.results import rank_rows, trial_records
 from roslin.experiment.store import EventStore
 from roslin.truth import grouped_truth, method_named
@@ -41,6 +41,10 @@ def store(tmp_path: Path) -> Any:
     opened.begin(stopped)
     yield opened
     opened.close()
+
+
+def findings_of(store: EventStore, records: Any, known: Findings | None = None, shuffles: int = 200) -> Findings:
+    return list(findings_in_turn(store.plan, records, known, shuffles))[-1]
 
 
 def test_known_numbers(store: EventStore) -> None:
@@ -93,7 +97,7 @@ def test_who_is_stuck_and_what_is_abandoned(tmp_path: Path) -> None:
 
 
 def test_what_is_known_by_now(store: EventStore) -> None:
-    found = findings_of(store.plan, list(trial_records(store.histories())), shuffles=50)
+    found = findings_of(store, list(trial_records(store.histories())), shuffles=50)
     assert list(found.queries) == ["q1", "q2", "q3"]
     first = found.queries["q1"]
     assert "q1" in first.groups[0]
@@ -110,7 +114,7 @@ def test_what_is_known_by_now(store: EventStore) -> None:
 def test_the_dashboard_groups_as_the_command_does_without_those_who_failed_the_check(store: EventStore) -> None:
     records = list(trial_records(store.histories()))
     rankings = as_rankings(rank_rows(records))
-    found = findings_of(store.plan, records, shuffles=10).queries
+    found = findings_of(store, records, shuffles=10).queries
     assert {query: each.groups for query, each in found.items()} == dict(
         grouped_truth(rankings, method_named("roslin"))
     )
@@ -132,25 +136,25 @@ def test_what_more_experts_would_bring_is_not_told_from_fewer_than_five(experts:
 
 def test_only_what_is_new_is_made_again(store: EventStore) -> None:
     records = list(trial_records(store.histories()))
-    before = findings_of(store.plan, [each for each in records if each.state.query != "q2"], shuffles=10)
+    before = findings_of(store, [each for each in records if each.state.query != "q2"], shuffles=10)
     assert list(before.queries) == ["q1", "q3"]
     turns = list(findings_in_turn(store.plan, records, before, shuffles=10))
     assert [list(each.queries) for each in turns] == [["q1", "q2", "q3"]] * 2
     assert all(turns[-1].queries[query] is before.queries[query] for query in ("q1", "q3"))
     fewer = [each for each in records if each.expert.number != 1]
-    after = findings_of(store.plan, fewer, turns[-1], shuffles=10)
+    after = findings_of(store, fewer, turns[-1], shuffles=10)
     assert all(after.queries[query] is not turns[-1].queries[query] for query in after.queries)
-    assert findings_of(store.plan, [], after).queries == {}  # everybody withdrew
+    assert findings_of(store, [], after).queries == {}  # everybody withdrew
 
 
 def test_nothing_is_known_before_the_first(tmp_path: Path) -> None:
     store = EventStore(f"sqlite:///{tmp_path / 'study.db'}", ranking_plan())
-    assert findings_of(store.plan, []).problem == "nobody has finished a query yet"
+    assert findings_of(store, []).problem == "nobody has finished a query yet"
     empty = overview_of(store.plan, [])
     assert (empty.finished, empty.median_seconds, empty.stuck, empty.days) == (0, None, (), ())
     name = store.invite()[0].name
     ranked(store, name)
-    one = findings_of(store.plan, list(trial_records(store.histories())), shuffles=20)
+    one = findings_of(store, list(trial_records(store.histories())), shuffles=20)
     assert len(one.queries) == 1  # one opinion is enough not to fail
     store.close()
 
@@ -168,12 +172,12 @@ def test_comparisons_are_understood(tmp_path: Path) -> None:
     vote("q1", "q1-1")
     vote("q1-2", "q1-3")
     records = list(trial_records(store.histories()))
-    assert findings_of(plan, records).problem == "too few comparisons for a common scale yet"
+    assert findings_of(store, records).problem == "too few comparisons for a common scale yet"
     for _ in range(4):
         vote("q1-1", "q1-2")
         vote("q1", "q1-1")
         vote("q1-2", "q1-3")
-    found = findings_of(plan, list(trial_records(store.histories())), shuffles=20).queries["q1"]
+    found = findings_of(store, list(trial_records(store.histories())), shuffles=20).queries["q1"]
     assert [id for group in found.groups for id in group] == ["q1", "q1-1", "q1-2", "q1-3"]
     assert (found.outlook, found.agreement) == ("", "14 votes")
     store.close()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
+from roslin.experiment.bots import Opinion
 from roslin.experiment.store import EventStore
 
 HABITS = ("careless", "quit", "double", "tabs", "offline")
@@ -76,3 +77,9 @@ def audit(store: EventStore, visits: Iterable[Visit]) -> Audit:
         misplaced += sum(trials.get(key, trial) != trial for key, trial in visit.acknowledged.items())
         gaps += [event.sequence for event in events] != list(range(1, len(events) + 1))
     return Audit(acknowledged, lost, twice, misplaced, gaps)
+
+
+def is_better(opinion: Opinion, first: str, second: str, present: Collection[str] = ()) -> bool:
+    """Whether one candidate seems more similar than another."""
+    seen = {first, second, *present}
+    return opinion.merit(first, seen) > opinion.merit(second, seen)

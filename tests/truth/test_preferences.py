@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,6 @@ from roslin.truth.choice_models import (
     Vote,
     bradley_terry,
     count_votes,
-    group_by_strength,
     group_votes,
     plackett_luce,
     read_votes,
@@ -30,7 +30,7 @@ from roslin.truth.model import Groups
 from roslin.truth.rankings import QueryRankings, as_rankings
 from roslin.truth.ranktests import pairwise_less
 from roslin.truth.simulate import simulate_rankings
-from roslin.truth.study import null_strengths, null_votes
+from roslin.truth.study import null_strengths, null_votes, study_strengths
 from roslin.truth.tables import more_experts
 from roslin.types import Floats
 
@@ -203,6 +203,10 @@ def test_plackett_luce_is_the_optimum(unranked: str) -> None:
         assert found == pytest.approx(penalised(each, unranked), abs=1e-3)
 
 
+def strength_truth(rows: Any) -> Truth:
+    return study_strengths(rows, shuffles=0).truth
+
+
 def test_plackett_luce_finds_what_it_was_drawn_from() -> None:
     said = simulate_rankings(6, 1500, model="plackett-luce", noise=0.6, dropout=0.3, seed=1)["q1"]
     found = plackett_luce(said, resamples=60)
@@ -215,21 +219,21 @@ def test_plackett_luce_finds_what_it_was_drawn_from() -> None:
 
 def test_groups_by_strength() -> None:
     clear = simulate_rankings([6, 6], 25, model="plackett-luce", noise=0.3, seed=2)
-    truth = group_by_strength(clear)
+    truth = strength_truth(clear)
     assert [id for group in truth["q1"] for id in group] == list(clear["q1"].documents)
     assert len(truth["q1"]) >= 4
-    assert len(group_by_strength(simulate_rankings(6, 25, noise=1.0, seed=5))["q1"]) <= 2
+    assert len(strength_truth(simulate_rankings(6, 25, noise=1.0, seed=5))["q1"]) <= 2
     assert truth.name == "plackett-luce-All-2"
     one_vote = [("q", f"e{n}", "Q", 1 + (n == 0)) for n in range(30)] + [("q", "e0", "X", 1)]
     assert group_rankings(one_vote)["q"][0][0] == "X"
-    assert group_by_strength(one_vote)["q"][0] == ("Q",)  # X, which 29 left out, no longer heads the list
+    assert strength_truth(one_vote)["q"][0] == ("Q",)  # X, which 29 left out, no longer heads the list
 
 
 @pytest.mark.parametrize(("experts", "groups"), [(1, 1), (2, 1), (3, 1), (4, 5), (12, 5)])
 def test_few_experts_who_agree_prove_little(experts: int, groups: int) -> None:
     """Two-tailed, n experts of one mind have p = 2 / 2^n: below 0.25 from four on."""
     rows = [("q", f"e{n}", d, r) for n in range(experts) for r, d in enumerate("abcde", start=1)]
-    truth = group_by_strength(rows)
+    truth = strength_truth(rows)
     assert len(truth["q"]) == groups
     told = f"query q: {experts} expert{'' if experts == 1 else 's'} cannot tell candidates apart"
     assert truth.notes == ((told,) if groups == 1 else ())
@@ -266,16 +270,16 @@ def test_a_bootstrap_to_first_order_is_near_the_whole() -> None:
 
 
 def test_plackett_luce_of_odd_input() -> None:
-    nothing = group_by_strength([("q", "ann", "a", None)])
+    nothing = strength_truth([("q", "ann", "a", None)])
     assert nothing["q"] == ()
     assert nothing.nonrelevant("q") == ("a",)
     assert "nobody ranked any candidate" in nothing.notes[0]
     assert plackett_luce(as_rankings([("q", "ann", "a", None)])["q"], quick=True).bootstrap.shape == (200, 0)
-    some = group_by_strength([("q", e, d, r) for e in "uvwxyz" for d, r in (("a", 1), ("b", 2), ("n", None))])
+    some = strength_truth([("q", e, d, r) for e in "uvwxyz" for d, r in (("a", 1), ("b", 2), ("n", None))])
     assert some["q"] == (("a",), ("b",))
     assert some.nonrelevant("q") == ("n",)  # nobody ranked it: it is not relevant, whatever its strength would be
-    assert group_by_strength([("q", "ann", "a", 1)])["q"] == (("a",),)
-    assert len(group_by_strength([("q", "ann", "a", 1), ("q", "ann", "b", 1)])["q"]) == 1
+    assert strength_truth([("q", "ann", "a", 1)])["q"] == (("a",),)
+    assert len(strength_truth([("q", "ann", "a", 1), ("q", "ann", "b", 1)])["q"]) == 1
     said = as_rankings([("q", "ann", "a", 1)])["q"]
     with pytest.raises(ArgumentError, match="resamples must be at least 1; got 0"):
         plackett_luce(said, resamples=0)

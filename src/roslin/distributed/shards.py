@@ -1,12 +1,12 @@
-"""A collection divided into shards, each an ordinary collection: every worker maps one, and all are searched at once.
+"""A collection divided into shards, each an ordinary collection: every worker searches one, and all at the same time.
 
-    shards.json       the collection that was divided, its shards, and how fast its chance matches become rare
+    shards.json       the divided collection, its shards, and how fast its chance matches become rare
     shard-001.roslin  melodies in the order of the collection
-    sample.roslin     the melodies of the whole with which every query is compared to tell chance
+    sample.roslin     melodies of the whole collection, with which every query is compared to estimate chance
 
-A search gives what it would give in the collection itself, the numbers of chance matches too: ties are broken by id,
-and the background (`roslin.search.chance`) is that of the whole. A matcher whose distances depend on all candidates
-at once is refused.
+A search returns the list of the whole collection, with the same numbers of chance matches: ties are broken by id, and
+the background (`roslin.search.chance`) is that of the whole. A matcher whose distances depend on all candidates at once
+is refused.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import json
 import re
 import shutil
 from collections.abc import Collection as Container
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,10 +35,10 @@ from roslin.search import Request, search
 from roslin.search.chance import Background, Tail, WholeCollection, default_tails, mode_of, sample_of, tails_of
 from roslin.search.coinciding import can_ask, has_certain
 from roslin.search.work import Work
-from roslin.types import Numbers
 
 SHARDS = "shards.json"
 _Name = tuple[str, str]  # of a collection: its path and token
+_Piece = tuple[str, Sequence[int]]  # a shard: its path, and the numbers of its melodies
 
 _VERSION = 2
 _SAMPLE = "sample.roslin"
@@ -62,13 +63,13 @@ def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> No
     (target / SHARDS).unlink(missing_ok=True)
     bounds = np.linspace(0, len(store), parts + 1).astype(int).tolist()
     names = [f"shard-{number:03}.roslin" for number in range(1, parts + 1)]
-    pieces = [
-        _Shard(str(target / name), range(first, last))
+    pieces: list[_Piece] = [
+        (str(target / name), range(first, last))
         for name, first, last in zip(names, bounds[:-1], bounds[1:], strict=True)
     ]
-    pieces.append(_Shard(str(target / _SAMPLE), tuple(sample_of(store).tolist())))
-    dividing, tokens = _Dividing(_named(store)), []
-    for done, token in enumerate(work.map(dividing, pieces), start=1):
+    pieces.append((str(target / _SAMPLE), tuple(sample_of(store).tolist())))
+    tokens = []
+    for done, token in enumerate(work.map(partial(_write_shard, _named(store)), pieces), start=1):
         tokens.append(token)
         work.report(done / len(pieces), "writing shards")
     about = {
@@ -90,29 +91,18 @@ def _tails_as_json(store: Store, mode: str) -> dict[str, Any]:
     return {"fitted": repr(fitted(mode.split("/")[0])), "tails": tails}
 
 
-@dataclass(frozen=True, slots=True)
-class _Shard:
-    path: str
-    numbers: Sequence[int]
+def _write_shard(collection: _Name, piece: _Piece) -> str:
+    """Write a shard; returns its token."""
+    from roslin.collection.write import build  # not needed for a search
 
-
-@dataclass(frozen=True, slots=True)
-class _Dividing:
-    """Writes a shard of a collection; the token of what was written."""
-
-    collection: _Name
-
-    def __call__(self, shard: _Shard) -> str:
-        from roslin.collection.write import build  # not needed for a search
-
-        store = opened(*self.collection)
-        build(store.melodies(shard.numbers), shard.path)
-        with Store(shard.path) as written:
-            return written.about["token"]
+    path, numbers = piece
+    build(opened(*collection).melodies(numbers), path)
+    with Store(path) as written:
+        return str(written.about["token"])
 
 
 class Shards:
-    """A collection that was divided, opened for searching. Melodies have the numbers that they have in the whole."""
+    """A divided collection, opened for searching."""
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -120,7 +110,6 @@ class Shards:
         tokens: Mapping[str, str] = self.about["shards"]
         self.stores = [self._open(name, token) for name, token in tokens.items()]
         self.sample = self._open(_SAMPLE, self.about["sample"])
-        self.begins = np.concatenate([[0], np.cumsum([len(store) for store in self.stores])])
 
     def _open(self, name: str, token: str) -> Store:
         store = Store(self.path / name)
@@ -139,7 +128,7 @@ class Shards:
         radius: float | None = None,
         work: Work | None = None,
     ) -> Run:
-        """The k melodies of all shards that are most similar to the query. `work` is entered already."""
+        """The k melodies of all shards that are most similar to the query. `work` must have been entered."""
         chosen = matcher(matcher_name)
         if not chosen.is_independent:
             raise ArgumentError(
@@ -152,18 +141,18 @@ class Shards:
         tails = self._tails(mode_of(chosen, query)) if isinstance(chosen, Roslin) else {}
         reach = np.inf if radius is None else radius
         request = Request(query, chosen, k, exclude=frozenset(exclude), radius=reach)
-        asking = _Searching(request, _named(self.sample), tails, len(self))
-        pieces = [_named(store) for store in self.stores]
+        shards = [_named(store) for store in self.stores]
 
-        def answered(asking: _Searching) -> Run:
+        def answered(coinciding: bool) -> Run:
+            asking = partial(_search_shard, request, _named(self.sample), tails, len(self), coinciding)
             answers = []
-            for done, answer in enumerate(work.map(asking, pieces), start=1):
+            for done, answer in enumerate(work.map(asking, shards), start=1):
                 answers.append(answer)
-                work.report(done / len(pieces), "searching")
+                work.report(done / len(shards), "searching")
             return self._merged(query, k, answers)
 
-        run = answered(asking)
-        return answered(replace(asking, coinciding=True)) if can_ask(query, chosen) and not has_certain(run) else run
+        run = answered(coinciding=False)
+        return answered(coinciding=True) if can_ask(query, chosen) and not has_certain(run) else run
 
     def _merged(self, query: Melody, k: int, answers: Sequence[Run]) -> Run:
         """One list of several."""
@@ -185,7 +174,7 @@ class Shards:
         )
 
         def titles(ids: Sequence[str]) -> list[str | None]:
-            return [melody.title for melody in self.melodies(self.numbers(ids))]
+            return [self[id].title for id in ids]
 
         return Run([ranking], name=answers[0].name, kind=answers[0].kind, titles=titles)
 
@@ -195,29 +184,14 @@ class Shards:
             raise CollectionError(f"{self.path}: made by a Roslin that measures otherwise; divide the collection again")
         return {int(length): Tail(**tail) for length, tail in kept["tails"].items()}
 
-    # -- melodies ---------------------------------------------------------------------------------------------------
-
     def __len__(self) -> int:
-        return int(self.begins[-1])
+        return sum(map(len, self.stores))
 
     def __getitem__(self, id: str) -> Melody:
-        return next(self.melodies(self.numbers([id])))
-
-    def numbers(self, ids: Sequence[str]) -> Numbers:
-        """The numbers of these ids; an unknown one is an error."""
-        found = []
-        for id in ids:
-            of = next((number for number, store in enumerate(self.stores) if id in store), None)
-            if of is None:
-                raise UnknownNameError("melody", id, [*self.sample.ids(range(min(3, len(self.sample)))), "..."])
-            found.append(int(self.begins[of]) + int(self.stores[of].numbers([id])[0]))
-        return np.array(found, dtype=np.int64)
-
-    def melodies(self, numbers: Sequence[int] | Numbers) -> Iterator[Melody]:
-        """The melodies with these numbers, in that order."""
-        for number in numbers:
-            of = int(np.searchsorted(self.begins, number, side="right")) - 1
-            yield self.stores[of][int(number - self.begins[of])]
+        for store in self.stores:
+            if id in store:
+                return store[id]
+        raise UnknownNameError("melody", id, [*self.sample.ids(range(min(3, len(self.sample)))), "..."])
 
     def close(self) -> None:
         """Give the files back."""
@@ -231,22 +205,15 @@ class Shards:
         self.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Searching:
-    """Searches a shard, given by path and token; the sample says what chance gives in all shards together."""
-
-    request: Request
-    sample: _Name
-    tails: dict[int, Tail]
-    searched: int
-    coinciding: bool = False
-
-    def __call__(self, shard: _Name) -> Run:
-        packed = opened(*self.sample).packed()
-        background = Background.among(packed, np.arange(len(packed)), lambda _chosen, _query: self.tails)
-        whole = WholeCollection(background, self.searched, self.coinciding)
-        found = search(replace(self.request, whole=whole), opened(*shard))
-        return Run(found.rankings, name=found.name, kind=found.kind)
+def _search_shard(
+    request: Request, sample: _Name, tails: dict[int, Tail], searched: int, coinciding: bool, shard: _Name
+) -> Run:
+    """Search one shard. The sample and the number of melodies searched give the chance matches of all shards."""
+    packed = opened(*sample).packed()
+    background = Background.among(packed, np.arange(len(packed)), lambda _chosen, _query: tails)
+    whole = WholeCollection(background, searched, coinciding)
+    found = search(replace(request, whole=whole), opened(*shard))
+    return Run(found.rankings, name=found.name, kind=found.kind)
 
 
 def _named(store: Store) -> _Name:

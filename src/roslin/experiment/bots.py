@@ -161,7 +161,7 @@ class _Bot:
         task = practice.task if state["trial"] == 0 and practice is not None else self._plan.task(query)
         opinion = self._bots.population.opinion(self._number, task, self._is_careless)
         if state["design"] == "ranking":
-            decisions = [*_sorted(state, shown, opinion), *_placed(state, shown, opinion)]
+            decisions = _ranking(shown, opinion, ties=state["ties"])
             for start in range(0, len(decisions), _DECISIONS_PER_REQUEST):
                 self._decide(state, decisions[start : start + _DECISIONS_PER_REQUEST])
         else:
@@ -209,37 +209,19 @@ class _Bot:
             time.sleep(_RETRY_SECONDS)
 
 
-def _sorted(state: Mapping[str, Any], shown: Sequence[str], opinion: Opinion) -> list[dict[str, Any]]:
-    return [
-        {"kind": "sorted", "document": number, "verdict": opinion.verdicts[shown[number]]}
-        for number in range(state["count"])
-        if str(number) not in state["verdicts"]
+def _ranking(shown: Sequence[str], opinion: Opinion, *, ties: bool) -> list[dict[str, Any]]:
+    """The decisions of a ranking: every candidate sorted, and those that resemble the query placed in order."""
+    found: list[dict[str, Any]] = [
+        {"kind": "sorted", "document": number, "verdict": opinion.verdicts[id]} for number, id in enumerate(shown)
     ]
-
-
-def _placed(state: Mapping[str, Any], shown: Sequence[str], opinion: Opinion) -> list[dict[str, Any]]:
-    """Place one candidate after the other, each where halving the list leads to."""
-    groups: list[list[int]] = [list(group) for group in state["groups"]]
-    decisions = []
-    for number in range(state["count"]):
-        present = {shown[other] for group in groups for other in group}
-        if shown[number] in present or opinion.verdicts[shown[number]] != "resembles":
-            continue
-        low, high = 0, len(groups)
-        while low < high:
-            middle = (low + high) // 2
-            if opinion.is_better(shown[number], shown[groups[middle][0]], present):
-                high = middle
-            else:
-                low = middle + 1
-        after = groups[low - 1][-1] if low else None
-        tied = state["ties"] and after is not None and opinion.levels[shown[number]] == opinion.levels[shown[after]]
-        if tied:
-            groups[low - 1].append(number)
-        else:
-            groups.insert(low, [number])
-        decisions.append({"kind": "placed", "document": number, "after": after, "tied": tied})
-    return decisions
+    alike = [id for id in shown if opinion.verdicts[id] == "resembles"]
+    above: str | None = None
+    for id in sorted(alike, key=lambda id: -opinion.merit(id, alike)):
+        is_tied = ties and above is not None and opinion.levels[id] == opinion.levels[above]
+        after = None if above is None else shown.index(above)
+        found.append({"kind": "placed", "document": shown.index(id), "after": after, "tied": is_tied})
+        above = id
+    return found
 
 
 # -- opinions ----------------------------------------------------------------------------------------------------------
@@ -287,11 +269,6 @@ class Opinion:
         others = [id for id in present if id != document]
         near = sum(abs(self.levels[id] - self.levels[document]) <= 1 for id in others)
         return self.merits[document] - self.crowding * near / max(len(others), 1)
-
-    def is_better(self, first: str, second: str, present: Collection[str] = ()) -> bool:
-        """Whether one candidate seems more similar than another."""
-        seen = {first, second, *present}
-        return self.merit(first, seen) > self.merit(second, seen)
 
     def best(self, documents: Sequence[str]) -> str:
         """The most similar document."""

@@ -287,21 +287,14 @@ class Findings:
     problem: str = ""
 
 
-def findings_of(
-    plan: StudyPlan, records: Iterable[TrialRecord], known: Findings | None = None, shuffles: int = _SHUFFLES
-) -> Findings:
-    """Groups from ranks, as `roslin truth group` makes them, or from votes by Bradley-Terry.
-
-    Results in `known` are reused if their trials are the same.
-    """
-    *_, found = findings_in_turn(plan, records, known, shuffles)
-    return found
-
-
 def findings_in_turn(
     plan: StudyPlan, records: Iterable[TrialRecord], known: Findings | None = None, shuffles: int = _SHUFFLES
 ) -> Iterator[Findings]:
-    """The same after each query, and at the end for all queries."""
+    """Groups from ranks, as `roslin truth group` makes them, or from votes by Bradley-Terry.
+
+    Yields the findings after each query, and at the end those of all. Results in `known` are reused if their trials are
+    the same.
+    """
     of_query: dict[str, list[TrialRecord]] = {task.query.id: [] for task in plan.tasks}
     finished = [record for record in records if record.state.is_finished]
     if plan.rules.design == "ranking":

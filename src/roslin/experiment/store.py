@@ -236,12 +236,11 @@ class EventStore(StudyStore):
         with self.database.reading() as connection:
             return loads(connection, self.plan)
 
-    def histories(self, name: str = "") -> Iterator[tuple[StudyExpert, list[Event]]]:
-        """All participants (or one) with their events, as of one moment."""
+    def histories(self) -> Iterator[tuple[StudyExpert, list[Event]]]:
+        """All participants with their events, as of one moment."""
         with self.database.reading() as connection:
             for expert in everybody(connection):
-                if name in ("", expert.name):
-                    yield expert, events_of(connection, expert.name)
+                yield expert, events_of(connection, expert.name)
 
     def age(self) -> tuple[int, int, int]:
         """Numbers that change with every event: the last event, the participants, the withdrawals."""

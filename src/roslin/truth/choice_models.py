@@ -14,7 +14,7 @@ from roslin.errors import ArgumentError, UnknownNameError
 from roslin.rows import refuse, table_rows
 from roslin.truth.grouping import Method, group_starts
 from roslin.truth.model import UNRANKED, Groups, Truth
-from roslin.truth.rankings import QueryRankings, as_rankings
+from roslin.truth.rankings import QueryRankings
 from roslin.truth.ranktests import two_tailed
 from roslin.types import Floats
 
@@ -360,23 +360,6 @@ def _notes(query: str, fitted: FittedStrengths, method: Method) -> list[str]:
     if len(fitted.documents) > 1 and min(1.0, method.tails * 0.5**most) >= method.alpha:
         return [f"query {query}: {most} expert{'' if most == 1 else 's'} cannot tell candidates apart"]
     return [] if fitted.documents else [f"query {query}: nobody ranked any candidate; its list is empty"]
-
-
-def group_by_strength(
-    rows: Iterable[Any],
-    rule: str = "all",
-    tails: int = 2,
-    alpha: float = 0.25,
-    *,
-    unranked: str = "last",
-    resamples: int = 200,
-    seed: int = 2005,
-) -> Truth:
-    """A truth by Plackett-Luce: by falling strength; two candidates differ where the bootstrap interval of the
-    difference of their strengths, at level 1 - alpha for two tails, leaves out 0.
-    """
-    fitted = {query: plackett_luce(said, unranked, resamples, seed) for query, said in as_rankings(rows).items()}
-    return truth_of_strengths(fitted, Method(rule, tails, alpha, unranked=unranked))
 
 
 # -- preference votes, by strengths: Bradley-Terry with ties (Davidson 1970) -------------------------------------------

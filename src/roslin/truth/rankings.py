@@ -194,11 +194,11 @@ def _rank(value: Any, place: dict[str, Any]) -> float:
     return rank
 
 
-def as_rankings(rows: Rankings | Iterable[Any], *, ties: bool = True) -> Rankings:
+def as_rankings(rows: Rankings | Iterable[Any]) -> Rankings:
     """Rankings from rows (query, expert, document, rank), or from a data frame with these columns."""
     if isinstance(rows, Rankings):
         return rows
-    places = _Places(ties=ties)
+    places = _Places()
     if is_frame(rows):
         for cells, line in frame_rows(rows, _COLUMNS):
             places.take([cells[name] for name in _COLUMNS], line)
