@@ -20,6 +20,7 @@ import typer
 
 from roslin.cli import app
 from roslin.evaluate import MEASURES
+from roslin.experiment.plan import FROZEN
 from roslin.matchers import MATCHERS
 from roslin.notation import FORMATS
 from roslin.starter import truth_path, tunes_path
@@ -29,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "docs" / "_extensions"))
 from roslin_docs.docstrings import as_markdown, as_rst, cited
 from roslin_docs.generated import MARK, PARTS, generated, renewed
 from roslin_docs.names import has_example, names, read_examples
+from roslin_docs.study_keys import FROZEN_KEYS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -369,6 +371,10 @@ def test_every_matcher_is_in_the_table_and_in_the_reference() -> None:
         text = page.read_text("utf-8")
         for name in MATCHERS:
             assert f"| `{name}` |" in text, f"{page.name}: {name}"
+
+
+def test_every_frozen_part_of_a_study_is_named() -> None:
+    assert set(FROZEN_KEYS) == set(FROZEN)
 
 
 def test_generated_commands_have_every_option() -> None:

@@ -17,7 +17,7 @@ from roslin.collection.filters import ASKED
 from roslin.errors import ExperimentError
 from roslin.experiment.folder import create_study
 from roslin.experiment.planning import Pool, pooled
-from roslin.experiment.study_toml import KEYS, PoolTable
+from roslin.experiment.study_toml import PoolTable
 from roslin.experiment.toml_file import TomlPlace
 from roslin.melody import Melody
 from roslin.starter import tunes_path
@@ -73,7 +73,7 @@ def test_every_filter_can_be_asked_for(starter: Collection) -> None:
     pool = pool_of(starter, "white-cockade", **every, times=2, costs="replacement=2")
     assert pool.sentence.count(" left.") == len(ASKED)
     assert "replacement 2" in pool.sentence
-    assert set(ASKED) < set(KEYS["pool"])
+    assert set(ASKED) < set(PoolTable.model_fields)
 
 
 def test_what_words_find_is_added_and_stays(starter: Collection) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from roslin.errors import ExperimentError
-from roslin.experiment.plan import FROZEN, Question, StudyRules
-from roslin.experiment.study_toml import FROZEN_KEYS, KEYS, SHIPPED_LANGUAGES, TABLES, read_study, shipped_text
+from roslin.experiment.plan import Question, StudyRules
+from roslin.experiment.study_toml import MODELS, SHIPPED_LANGUAGES, Form, read_study, shipped_text
 
 BASE = """\
 [study]
@@ -279,16 +279,15 @@ def test_no_questions_at_all(tmp_path: Path) -> None:
 
 def test_every_rule_can_be_written() -> None:
     rules = {"kind" if name == "design" else name for name in StudyRules.__slots__}
-    assert rules | {"query_among_candidates"} == set(KEYS["design"])
+    assert rules | {"query_among_candidates"} == set(MODELS["design"].model_fields)
 
 
 def test_every_key_is_explained() -> None:
-    assert set(TABLES) == set(KEYS)
-    assert set(FROZEN_KEYS) == set(FROZEN)
-    for table, keys in KEYS.items():
-        for name, info in keys.items():
-            assert info.form, f"{table}.{name}"
-            assert info.meaning.endswith("."), f"{table}.{name}"
+    for table, model in MODELS.items():
+        assert model.__doc__
+        for name, field in model.model_fields.items():
+            assert any(isinstance(each, Form) for each in field.metadata), f"{table}.{name}"
+            assert (field.description or "").endswith("."), f"{table}.{name}"
 
 
 def test_the_files_of_the_page_name_keys_that_exist() -> None:
@@ -298,5 +297,5 @@ def test_the_files_of_the_page_name_keys_that_exist() -> None:
     for example in examples:
         for name, value in tomllib.loads(example).items():
             for table in value if isinstance(value, list) else [value]:
-                assert set(table) <= set(KEYS[name]), example
-                assert set(table.get("pool", ())) <= set(KEYS["pool"]), example
+                assert set(table) <= set(MODELS[name].model_fields), example
+                assert set(table.get("pool", ())) <= set(MODELS["pool"].model_fields), example

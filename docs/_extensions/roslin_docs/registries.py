@@ -49,7 +49,7 @@ def formats() -> str:
 
 def study() -> str:
     """Every key of study.toml, a table for each of its tables."""
-    from roslin.experiment.study_toml import FROZEN_KEYS, KEYS, TABLES
+    from roslin_docs.study_keys import FROZEN_KEYS, KEYS, TABLES
 
     parts = []
     for table, keys in KEYS.items():

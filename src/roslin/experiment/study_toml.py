@@ -5,18 +5,16 @@ Reading needs no melodies: `planning` finds the candidates. Paths are relative t
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo, model_validator
-from pydantic.fields import FieldInfo
 
-from roslin.experiment.plan import FROZEN, Design, Question, QuestionKind, Resume, StudyPlan, StudyRules, Words
+from roslin.experiment.plan import Design, Question, QuestionKind, Resume, StudyPlan, StudyRules, Words
 from roslin.experiment.toml_file import (
     MOST_WHOLE,
     Number,
@@ -371,22 +369,8 @@ class _File(TomlTable):
     questions: list[QuestionTable] | None = None
 
 
-class KeyInfo(NamedTuple):
-    """A key of a table. `otherwise` is the default, empty for a required key."""
-
-    form: str
-    otherwise: str
-    meaning: str
-
-
-def _info(field: FieldInfo) -> KeyInfo:
-    form = next(each for each in field.metadata if isinstance(each, Form))
-    shown = f"{field.default:g}" if isinstance(field.default, float) else json.dumps(field.default, default=str)
-    otherwise = "" if field.is_required() else form.otherwise or f"`{shown}`"
-    return KeyInfo(form.form, otherwise, " ".join((field.description or "").split()))
-
-
-_MODELS: dict[str, type[TomlTable]] = {
+# The tables by name.
+MODELS: dict[str, type[TomlTable]] = {
     "study": StudyTable,
     "design": DesignTable,
     "material": MaterialTable,
@@ -394,21 +378,6 @@ _MODELS: dict[str, type[TomlTable]] = {
     "pool": PoolTable,
     "practice": PracticeTable,
     "questions": QuestionTable,
-}
-# The purpose of each table, and every key that it may have.
-TABLES = {name: " ".join((model.__doc__ or "").split()) for name, model in _MODELS.items()}
-KEYS = {table: {name: _info(field) for name, field in model.model_fields.items()} for table, model in _MODELS.items()}
-
-# The keys that cannot change once a study has begun, by the part of the plan that they set.
-FROZEN_KEYS: dict[str, str] = {
-    "name": "`study.name`",
-    "seed": "`study.seed`",
-    "tasks": "queries and candidates, with `design.query_among_candidates`, and what melodies and files are like",
-    **{
-        part: f"`design.{'kind' if part == 'rules.design' else part.removeprefix('rules.')}`"
-        for part in FROZEN
-        if part.startswith("rules.")
-    },
 }
 
 
