@@ -95,22 +95,14 @@ def times(campaign: Campaign) -> Table:
     rows = []
     for system in campaign.systems:
         seconds = [ranking.seconds or 0.0 for ranking in system.run.rankings.values()]
-        rows.append(
-            {
-                "system": system.name,
-                "median": statistics.median(seconds),
-                "mean": statistics.fmean(seconds),
-                "slowest": max(seconds),
-                "all": sum(seconds),
-            }
-        )
-    rows.sort(key=lambda row: (row["median"], row["system"]))
+        rows.append((system.name, statistics.median(seconds), statistics.fmean(seconds), max(seconds), sum(seconds)))
+    rows.sort(key=lambda row: (row[1], row[0]))
     melodies = counted(campaign.provenance["collection"]["melodies"], "melody", "melodies")
     note = (
         f"Seconds a query, over {melodies}, measured when the lists were "
         "made. They depend on the machine, on what else it did and on the number of threads."
     )
-    return Table(("system", "median", "mean", "slowest", "all"), tuple(rows), "Time", note, key="times")
+    return Table.of(("system", "median", "mean", "slowest", "all"), rows, "Time", note=note, key="times")
 
 
 def disagreement_table(found: list[Disagreement], most: int = 50) -> Table:
@@ -119,25 +111,13 @@ def disagreement_table(found: list[Disagreement], most: int = 50) -> Table:
     for each in found[:most]:
         in_order = sorted(each.ranks.items(), key=lambda item: (item[1] is None, item[1] or 0, item[0]))
         (best, best_rank), (worst, worst_rank) = in_order[0], in_order[-1]
-        rows.append(
-            {
-                "query": each.query,
-                "document": each.document,
-                "group": each.group,
-                "best": best,
-                "best rank": best_rank,
-                "worst": worst,
-                "worst rank": worst_rank,
-                "spread": each.spread,
-            }
-        )
+        rows.append((each.query, each.document, each.group, best, best_rank, worst, worst_rank, each.spread))
     columns = ("query", "document", "group", "best", "best rank", "worst", "worst rank", "spread")
     note = (
         "group: that of the truth. – as a rank: not in the list. spread: standard deviation of log2(rank) over all "
         "systems; 1 is a factor of 2 on either side of the middle."
     )
-    title = "Where systems disagree most"
-    return Table(columns, tuple(rows), title, note, key="disagreements", marks="group")
+    return Table.of(columns, rows, "Where systems disagree most", note=note, key="disagreements", marks="group")
 
 
 def main_tables(campaign: Campaign) -> list[Table]:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from roslin.display.text import rounded, table_lines
 from roslin.errors import ArgumentError, UnknownNameError
@@ -51,6 +51,11 @@ class Table:
     marks: str = ""
     words: str = ""
     coarse: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, columns: tuple[str, ...], rows: Iterable[Sequence[Any]], title: str = "", **about: Any) -> Self:
+        """A table of rows whose cells are in the order of the columns."""
+        return cls(columns, tuple(dict(zip(columns, row, strict=True)) for row in rows), title, **about)
 
     def __str__(self) -> str:
         said = ["", *(str(row[self.words]) for row in self.rows)] if self.words in self.columns else []

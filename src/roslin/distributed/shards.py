@@ -15,7 +15,7 @@ import json
 import re
 import shutil
 from collections.abc import Collection as Container
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,7 @@ from roslin.search import Request, search
 from roslin.search.chance import Background, Tail, WholeCollection, default_tails, mode_of, sample_of, tails_of
 from roslin.search.coinciding import can_ask, has_certain
 from roslin.search.work import Work
+from roslin.types import Numbers
 
 SHARDS = "shards.json"
 _Name = tuple[str, str]  # of a collection: its path and token
@@ -110,6 +111,7 @@ class Shards:
         tokens: Mapping[str, str] = self.about["shards"]
         self.stores = [self._open(name, token) for name, token in tokens.items()]
         self.sample = self._open(_SAMPLE, self.about["sample"])
+        self.begins = np.concatenate([[0], np.cumsum([len(store) for store in self.stores])])
 
     def _open(self, name: str, token: str) -> Store:
         store = Store(self.path / name)
@@ -174,7 +176,7 @@ class Shards:
         )
 
         def titles(ids: Sequence[str]) -> list[str | None]:
-            return [self[id].title for id in ids]
+            return [melody.title for melody in self.melodies(self.numbers(ids))]
 
         return Run([ranking], name=answers[0].name, kind=answers[0].kind, titles=titles)
 
@@ -185,13 +187,26 @@ class Shards:
         return {int(length): Tail(**tail) for length, tail in kept["tails"].items()}
 
     def __len__(self) -> int:
-        return sum(map(len, self.stores))
+        return int(self.begins[-1])
 
     def __getitem__(self, id: str) -> Melody:
-        for store in self.stores:
-            if id in store:
-                return store[id]
-        raise UnknownNameError("melody", id, [*self.sample.ids(range(min(3, len(self.sample)))), "..."])
+        return next(self.melodies(self.numbers([id])))
+
+    def numbers(self, ids: Sequence[str]) -> Numbers:
+        """The numbers of these ids in the whole collection; an unknown one is an error."""
+        found = []
+        for id in ids:
+            of = next((number for number, store in enumerate(self.stores) if id in store), None)
+            if of is None:
+                raise UnknownNameError("melody", id, [*self.sample.ids(range(min(3, len(self.sample)))), "..."])
+            found.append(int(self.begins[of]) + int(self.stores[of].numbers([id])[0]))
+        return np.array(found, dtype=np.int64)
+
+    def melodies(self, numbers: Sequence[int] | Numbers) -> Iterator[Melody]:
+        """The melodies with these numbers, in that order."""
+        for number in numbers:
+            of = int(np.searchsorted(self.begins, number, side="right")) - 1
+            yield self.stores[of][int(number - self.begins[of])]
 
     def close(self) -> None:
         """Give the files back."""

@@ -142,18 +142,11 @@ def tie_breaks(evaluation: Evaluation) -> Table:
         groups, itself = evaluation.truth[query], evaluation.taken_out(query)
         for run in evaluation.runs if groups else ():
             ranking = run.ranking(query)
-            rows.append(
-                {
-                    "query": query,
-                    "system": run.name,
-                    "ADR": average_dynamic_recall(groups, ranking, query=itself),
-                    "inversions": inversions(groups, ranking, query=itself),
-                    "published": adr_tie_break(groups, ranking, query=itself),
-                }
-            )
+            keys = [of(groups, ranking, query=itself) for of in (average_dynamic_recall, inversions, adr_tie_break)]
+            rows.append((query, run.name, *keys))
     columns = ("query", "system", "ADR", "inversions", "published")
     note = "of two lists with equal ADR, fewer inversions are better; the published rule prefers the smaller value"
-    return Table(columns, tuple(rows), "Breaking ties of ADR", note, key="tie_break")
+    return Table.of(columns, rows, "Breaking ties of ADR", note=note, key="tie_break")
 
 
 def steps_of(evaluation: Evaluation, query: str) -> list[Table]:
@@ -171,30 +164,13 @@ def _steps(evaluation: Evaluation, run: Run, query: str) -> Table:
     shows_value = values is not None and run.kind != "rank"
     rows = []
     for step in steps(groups, run.ranking(query), query=evaluation.taken_out(query), scores=values):
-        rows.append(
-            {
-                "rank": step.rank,
-                **({str(run.kind): step.score} if shows_value else {}),
-                "document": step.document,
-                "group": step.group,
-                "found": step.found,
-                "recall": step.recall,
-                "ADR": step.adr,
-                "note": _note(step, sum(map(len, groups))),
-            }
-        )
-    columns = (
-        "rank",
-        *((run.kind,) if shows_value else ()),
-        "document",
-        "group",
-        "found",
-        "recall",
-        "ADR",
-        "note",
-    )
+        value = (step.score,) if shows_value else ()
+        note = _note(step, sum(map(len, groups)))
+        rows.append((step.rank, *value, step.document, step.group, step.found, step.recall, step.adr, note))
+    kind = (str(run.kind),) if shows_value else ()
+    columns = ("rank", *kind, "document", "group", "found", "recall", "ADR", "note")
     title = f"{run.name}: average dynamic recall of {query}"
-    return Table(columns, tuple(rows), title, key=f"steps of {run.name}", marks="group")
+    return Table.of(columns, rows, title, key=f"steps of {run.name}", marks="group")
 
 
 def _note(step: RecallStep, size: int) -> str:

@@ -89,7 +89,7 @@ def visits_table(visits: Sequence[Visit], lost: int, seconds: float) -> Table:
         "of these lost": lost,
         "seconds": round(seconds, 1),
     }
-    return Table(("what", "number"), tuple({"what": what, "number": number} for what, number in rows.items()))
+    return Table.of(("what", "number"), rows.items())
 
 
 def lost_decisions(store: EventStore, visits: Iterable[Visit]) -> int:

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from statistics import median
 from typing import Any
 
@@ -132,20 +133,18 @@ class StudyOverview:
     def table(self) -> Table:
         """A row for each query."""
         columns = ("query", "finished", "running", "quota", "median_seconds", "checks", "failed")
-        rows = tuple({name: getattr(each, name) for name in columns} for each in self.queries)
-        return Table(columns, rows, "Queries", key="queries")
+        return Table.of(columns, map(attrgetter(*columns), self.queries), "Queries", key="queries")
 
     @property
     def funnel_table(self) -> Table:
         """A row for each step of the study."""
-        rows = tuple({"step": words, "experts": count} for words, count in self.funnel)
-        return Table(("step", "experts"), rows, "How far people come", key="funnel")
+        return Table.of(("step", "experts"), self.funnel, "How far people come", key="funnel")
 
     @property
     def people_table(self) -> Table:
         """A row for each expert."""
-        rows = tuple({name: of(each) for name, of in _PERSON_COLUMNS.items()} for each in self.people)
-        return Table(tuple(_PERSON_COLUMNS), rows, "People", key="people")
+        rows = ([of(each) for of in _PERSON_COLUMNS.values()] for each in self.people)
+        return Table.of(tuple(_PERSON_COLUMNS), rows, "People", key="people")
 
     @property
     def careless(self) -> tuple[PersonProgress, ...]:

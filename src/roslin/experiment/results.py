@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.resources import files
@@ -156,31 +156,31 @@ def study_tables(
     records = list(trial_records(histories, unfinished=unfinished))
     if plan.rules.design == "ranking":
         ranks = ((*named, _short(rank)) for *named, rank in rank_rows(records))
-        found = {"rankings": _table(_RANKINGS, (dict(zip(_RANKINGS, row, strict=True)) for row in ranks))}
+        found = {"rankings": Table.of(_RANKINGS, ranks)}
     else:
-        votes = ({name: getattr(vote, name) for name in _VOTES} for vote in votes_of(records))
         found = {
-            "votes": _table(_VOTES, votes),
-            "choice-rankings": _table(_RANKINGS, _choice_ranks(records)),
-            "choices": _table(("query", "expert", "trial", "comparison", "documents", "best"), _choices(records)),
+            "votes": Table.of(_VOTES, map(astuple, votes_of(records))),
+            "choice-rankings": Table.of(_RANKINGS, _choice_ranks(records)),
+            "choices": Table.of(_CHOICES, _choices(records)),
         }
-    people = [_person(plan, *each, participants=participants) for each in histories]
-    columns = ("expert", "source", "language", "trials_begun", "trials_finished", "is_complete")
     identified = ("participant",) if participants else ()
+    people = [_person(plan, *each, participants=participants) for each in histories]
     counted = {(record.expert.name, record.trial) for record in records}
     return {
         **found,
-        "trials": _table(_TRIALS, ({name: of(record) for name, of in _TRIALS.items()} for record in records)),
-        "shown": _table(_SHOWN, (row for record in records for row in _shown(record))),
-        "experts": _table((*columns, *identified, *answer_columns(plan).values()), people),
-        "consents": _table(_CONSENTS, _consents(histories)),
-        "consent-texts": _table(_CONSENT_TEXTS, _consent_texts(consents)),
-        "events": _table((*_LOGGED, *_EVENTS, "undoes"), _events(histories, records, counted)),
+        "trials": Table.of(tuple(_TRIALS), ([of(record) for of in _TRIALS.values()] for record in records)),
+        "shown": Table.of(_SHOWN, (row for record in records for row in _shown(record))),
+        "experts": Table.of((*_EXPERTS, *identified, *answer_columns(plan).values()), people),
+        "consents": Table.of(_CONSENTS, _consents(histories)),
+        "consent-texts": Table.of(_CONSENT_TEXTS, _consent_texts(consents)),
+        "events": Table.of((*_LOGGED, *_EVENTS, "undoes"), _events(histories, records, counted)),
     }
 
 
 _RANKINGS = ("query", "expert", "document", "rank")
 _VOTES = ("query", "expert", "first", "second", "answer")
+_CHOICES = ("query", "expert", "trial", "comparison", "documents", "best")
+_EXPERTS = ("expert", "source", "language", "trials_begun", "trials_finished", "is_complete")
 _CONSENTS = ("expert", "time", "version", "language", "sha256")
 _CONSENT_TEXTS = ("version", "language", "sha256", "text")
 _SHOWN = ("expert", "trial", "query", "position", "document", "verdict", "rank")
@@ -217,10 +217,6 @@ _EVENTS: dict[str, Callable[[dict[str, Any]], Any]] = {  # what the payload of a
 }
 
 
-def _table(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> Table:
-    return Table(tuple(columns), tuple(rows))
-
-
 def _short(rank: float | None) -> float | int | None:
     """A whole rank as an integer."""
     return rank if rank is None or not math.isclose(rank, round(rank)) else round(rank)
@@ -240,60 +236,57 @@ def _yes(flag: bool) -> str:
     return "yes" if flag else "no"
 
 
-def _choice_ranks(records: Iterable[TrialRecord]) -> Iterator[dict[str, Any]]:
+def _choice_ranks(records: Iterable[TrialRecord]) -> Iterator[tuple[Any, ...]]:
     """Each comparison as a ranking: the best before all others, which share their places."""
     for record in records:
         for number, choice in enumerate(record.state.choices, start=1):
-            size = len(choice.documents)
+            size, expert = len(choice.documents), f"{record.expert.label}-{record.trial}-{number}"
             for document in choice.documents:
                 rank = (size + 1) / 2 if choice.best is None else 1.0 if document == choice.best else (size + 2) / 2
-                expert = f"{record.expert.label}-{record.trial}-{number}"
-                yield {"query": record.state.query, "expert": expert, "document": document, "rank": _short(rank)}
+                yield record.state.query, expert, document, _short(rank)
 
 
-def _choices(records: Iterable[TrialRecord]) -> Iterator[dict[str, Any]]:
+def _choices(records: Iterable[TrialRecord]) -> Iterator[tuple[Any, ...]]:
     for record in records:
         for number, choice in enumerate(record.state.choices, start=1):
-            named = {"query": record.state.query, "expert": record.expert.label, "trial": record.trial}
-            yield {**named, "comparison": number, "documents": _listed(choice.documents), "best": choice.best}
+            named = record.state.query, record.expert.label, record.trial
+            yield *named, number, _listed(choice.documents), choice.best
 
 
-def _shown(record: TrialRecord) -> Iterator[dict[str, Any]]:
+def _shown(record: TrialRecord) -> Iterator[tuple[Any, ...]]:
     named, ranks = (record.expert.label, record.trial, record.state.query), ranks_of(record.state)
     for position, document in enumerate(record.state.shown, start=1):
-        judged = (record.state.verdicts.get(document), _short(ranks[document]))
-        yield dict(zip(_SHOWN, (*named, position, document, *judged), strict=True))
+        yield *named, position, document, record.state.verdicts.get(document), _short(ranks[document])
 
 
-def _person(plan: StudyPlan, expert: StudyExpert, told: Sequence[Event], *, participants: bool) -> dict[str, Any]:
+def _person(plan: StudyPlan, expert: StudyExpert, told: Sequence[Event], *, participants: bool) -> list[Any]:
     answers: dict[str, Any] = {}
     for event in told:
         if event.kind == "answered":
             answers = event.payload.get("answers", {})
-    return {
-        "expert": expert.label,
-        "source": expert.source,
-        "language": expert.language,
-        "trials_begun": len({event.trial for event in told if event.kind == "began" and event.trial > 0}),
-        "trials_finished": sum(event.kind == "finished" and event.trial > 0 for event in told),
-        "is_complete": _yes(is_complete(told)),
-        **({"participant": expert.participant} if participants else {}),
-        **{column: _answer(answers.get(name)) for name, column in answer_columns(plan).items()},
-    }
+    return [
+        expert.label,
+        expert.source,
+        expert.language,
+        len({event.trial for event in told if event.kind == "began" and event.trial > 0}),
+        sum(event.kind == "finished" and event.trial > 0 for event in told),
+        _yes(is_complete(told)),
+        *([expert.participant] if participants else []),
+        *(_answer(answers.get(name)) for name in answer_columns(plan)),
+    ]
 
 
-def _consents(histories: Iterable[History]) -> Iterator[dict[str, Any]]:
+def _consents(histories: Iterable[History]) -> Iterator[tuple[Any, ...]]:
     for expert, told in histories:
         for event in told:
             if event.kind == "consented":
-                known = {name: event.payload.get(name) for name in _CONSENTS[2:]}
-                yield {"expert": expert.label, "time": _iso(event.time_ms), **known}
+                yield expert.label, _iso(event.time_ms), *(event.payload.get(name) for name in _CONSENTS[2:])
 
 
-def _consent_texts(consents: Iterable[Words]) -> Iterator[dict[str, Any]]:
+def _consent_texts(consents: Iterable[Words]) -> Iterator[tuple[Any, ...]]:
     for version, words in enumerate(consents, start=1):
         for language, text in words.items():
-            yield {"version": version, "language": language, "sha256": checksum(text), "text": text}
+            yield version, language, checksum(text), text
 
 
 def _answer(value: Any) -> Any:
@@ -302,7 +295,7 @@ def _answer(value: Any) -> Any:
 
 def _events(
     histories: Iterable[History], records: Iterable[TrialRecord], counted: set[tuple[str, int]]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[tuple[Any, ...]]:
     """The events outside trials and in counted trials, including those before a trial was begun again."""
     latencies = {
         (record.expert.name, sequence): seconds for record in records for sequence, seconds in record.latencies.items()
@@ -313,10 +306,9 @@ def _events(
             if event.trial > 0 and (expert.name, event.trial) not in counted:
                 continue
             latency = latencies.get((expert.name, event.sequence))
-            logged = (expert.label, event.sequence, event.trial, event.kind, _iso(event.time_ms), latency, event.device)
-            said = {name: of(event.payload) for name, of in _EVENTS.items()}
-            undoes = numbers.get(event.payload.get("undoes", ""))
-            yield {**dict(zip(_LOGGED, logged, strict=True)), **said, "undoes": undoes}
+            logged = expert.label, event.sequence, event.trial, event.kind, _iso(event.time_ms), latency, event.device
+            said = (of(event.payload) for of in _EVENTS.values())
+            yield *logged, *said, numbers.get(event.payload.get("undoes", ""))
 
 
 # -- variables ---------------------------------------------------------------------------------------------------------

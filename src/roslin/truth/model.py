@@ -141,8 +141,8 @@ class Truth(Mapping[str, Groups]):
         for query, groups in self.items():
             judged = self.nonrelevant(query)
             counts = len(groups), sum(map(len, groups)), None if judged is None else len(judged)
-            rows.append(dict(zip(columns, (query, *counts), strict=True)))
-        return Table(columns, tuple(rows), self.name)
+            rows.append((query, *counts))
+        return Table.of(columns, rows, self.name)
 
     def to_frame(self, library: FrameLibrary = "pandas") -> Any:
         """A data frame of `judgements`: query, document, group. `read_truth` reads it back, without gains."""

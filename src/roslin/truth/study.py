@@ -123,22 +123,13 @@ class Study:
     @property
     def summary(self) -> Table:
         """A row for each query: groups beside those of noise, agreement, consistency (ADR-1)."""
-        rows: list[dict[str, Any]] = [
-            {
-                "query": query,
-                "experts": len(each.grouped.arranged.experts),
-                "candidates": len(each.grouped.arranged.documents),
-                "groups": len(each.grouped.starts),
-                "noise": None if each.null is None else each.null.mean,
-                "p": None if each.null is None else each.null.p,
-                "spurious": each.spurious,
-                "thin": len(each.grouped.arranged.thin),
-                "W": each.kendall_w,
-                "alpha": each.alpha,
-                "ADR-1": each.consistency.value,
-            }
-            for query, each in self.queries.items()
-        ]
+        rows = []
+        for query, each in self.queries.items():
+            arranged, null = each.grouped.arranged, each.null
+            sizes = len(arranged.experts), len(arranged.documents), len(each.grouped.starts)
+            noise = (None, None) if null is None else (null.mean, null.p)
+            agreement = each.kendall_w, each.alpha, each.consistency.value
+            rows.append((query, *sizes, *noise, each.spurious, len(arranged.thin), *agreement))
         columns = ("query", "experts", "candidates", "groups", "noise", "p", "spurious", "thin", "W", "alpha", "ADR-1")
         note = (
             "noise: mean number of groups when every expert's ranks are shuffled; p: how often that gives at least as "
@@ -146,7 +137,7 @@ class Study:
             "are shuffled within neighbouring groups. thin: candidates above others with more than twice their votes. "
             "W: Kendall's concordance; alpha: Krippendorff's (ordinal), not the level of the tests. ADR-1: consistency."
         )
-        return Table(columns, tuple(rows), f"Queries, grouped by {self.method.name}", note, key="summary")
+        return Table.of(columns, rows, f"Queries, grouped by {self.method.name}", note=note, key="summary")
 
     @property
     def experts(self) -> Table:
