@@ -240,7 +240,7 @@ def private_constants(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("setattr"):
             named = ast.unparse(node.args[0]).strip("'")
             if isinstance(node.args[1], ast.Constant) and not isinstance(node.args[0], ast.Constant):
-                named = f"{modules.get(named, named)}.{node.args[1].value}"
+                named = f"{modules.get(named, named)}.{node.args[1].value!r}".replace("'", "")
         elif isinstance(node, ast.Attribute):
             named = f"{modules.get(ast.unparse(node.value), '')}.{node.attr}"
         elif isinstance(node, ast.alias):
