@@ -69,11 +69,14 @@ class Visit:
 
 def run_bots(bots: Bots, links: Sequence[tuple[str, str]], progress: Progress) -> list[Visit]:
     """Send participants through a study. `links`: the name and the personal link of each."""
+
+    def visit(number: int, name: str, link: str) -> Visit:
+        return _Bot(bots, number, name).visit(urlsplit(link).path)
+
     visits = []
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        numbered = [_Bot(bots, number, name) for number, (name, _) in enumerate(links)]
-        for visit in pool.map(_Bot.visit, numbered, [urlsplit(link).path for _, link in links]):
-            visits.append(visit)
+        for found in pool.map(visit, range(len(links)), *zip(*links, strict=True)):
+            visits.append(found)
             progress(len(visits) / len(links), "simulated participants")
     return visits
 
