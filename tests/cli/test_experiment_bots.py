@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from roslin.cli import app
 from roslin.errors import ArgumentError, ExperimentError, UnknownNameError
 from roslin.starter import truth_path
+from roslin.truth.qrel import read_truth
 from roslin.web.experiment.rehearsal import blank_copy, served_copy, serving
 
 pytestmark = pytest.mark.long
@@ -36,10 +37,14 @@ def test_bots_go_through_a_copy_that_is_kept_where_asked(study: Path, tmp_path: 
     assert rows["decisions"] > 0
     assert rows["of these lost"] == 0
     assert f"roslin experiment export {copy}" in result.stderr
+    truth = read_truth(truth_path())
     with opened(copy, "") as kept:
         states = [kept.state(expert.name, trial) for expert in kept.store.experts() for trial in (1, 2, 3)]
-        assert all(state.query in state.groups[0] for state in states)
-        assert all(len(state.groups) > 1 for state in states)
+        for state in states:
+            levels = {id: level for level, group in enumerate(truth[state.query]) for id in group}
+            ranked = [levels[id] for group in state.groups for id in group]
+            assert ranked == sorted(ranked)
+            assert len(ranked) > 1
     with opened(study, "") as left_alone:
         assert left_alone.store.experts() == []
 

@@ -1,24 +1,24 @@
-"""What an expert did, one event after another, and the state that follows from it. Pure: no database, no clock.
+"""The events of a participant, and the state that follows from them. Pure: no database, no clock.
 
-Every event has a number in the sequence of its expert (1, 2, ...) and a key that whoever made it chose: the same key is
-the same event, however often it arrives. Trials count from 1; trial 0 is the practice.
+Every event has a sequence number (1, 2, ... for each participant) and a key that its maker chose: events with the same
+key are the same event, however often they arrive. Trials count from 1; trial 0 is the practice.
 
     consented  sha256, version, language            answered    answers: {question: value}
     read       the instructions                     practised   the end of the practice
-    began      query, shown: the order shown        finished    this trial counts now
+    began      query, shown: the order shown        finished    the trial counts from now on
     sorted     document, verdict                    placed      document, after: a document or None, tied: bool
     offered    documents, to compare                chose       documents, best: one of them or None (no difference)
     heard      document, duration_ms: it ended      undone      undoes: the key of a decision
     compared   documents: their differences         completed   receipt: everything is done
     turned_away  receipt: nothing to judge now      resumed     after `completed` there was more to judge
 
-A consent names the text that was shown: its checksum, its number among all texts of the study, its language.
-In `heard` and `compared` None is the query. An older page recorded no duration.
+A consent names its text by checksum, number among all texts of the study, and language. In `heard` and `compared` None
+is the query. Older pages recorded no duration.
 
-Decisions name documents, never positions: whatever another tab did in between, each has a meaning, and none is refused
-for coming second. `placed` takes the document out of the list and puts it after another (None: first), alone or tied
-with it; after a document that is no longer in the list means at its end. A document sorted as "no" leaves the list. A
-decision that was undone is as if it had never been made; when a choice is undone, the same documents are offered again.
+Decisions name documents, never positions: they keep their meaning whatever another tab did in between, and none is
+refused for being late. `placed` moves the document behind another one (None: to the top), alone or tied with it; behind
+a document that is no longer in the list means to its end. A document sorted as "no" leaves the list. An undone decision
+has no effect; if a choice is undone, the same documents are offered again.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from roslin.errors import DecisionError
 from roslin.experiment.plan import SIZES, StudyPlan, checksum, most_comparisons
 
 VERDICTS = ("resembles", "perhaps", "no")
-# What an expert sends from the page of a trial; all other events are the server's.
+# Events that a page sends; the server makes all others.
 DECISIONS = ("sorted", "placed", "chose", "heard", "compared", "undone")
-USES = ("heard", "compared")  # no state follows from these
-DECIDED = ("sorted", "placed", "chose")  # what is judged; it can be undone
+USES = ("heard", "compared")  # without an effect on the state
+DECIDED = ("sorted", "placed", "chose")  # judgements, which can be undone
 HOUR_MS = 3_600_000
 _PRACTICE_COMPARISONS = 5
 
@@ -44,7 +44,7 @@ Stage = Literal["consent", "questions", "instructions", "practice", "trial", "do
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened. `made_ms`: by the clock of the browser; `time_ms`: by that of the server."""
+    """One event. `made_ms` is the time of the browser, `time_ms` that of the server."""
 
     sequence: int
     kind: str
@@ -58,7 +58,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ExpertChoice:
-    """One comparison: what was shown, and which of them was most similar; None: no difference."""
+    """One comparison: the documents, and the most similar one; None: no difference."""
 
     documents: tuple[str, ...]
     best: str | None
@@ -66,14 +66,14 @@ class ExpertChoice:
 
 @dataclass(frozen=True, slots=True)
 class TrialState:
-    """A trial as it stands. `groups` is the list so far, the most similar first, tied documents together."""
+    """The state of a trial. `groups` is the list so far, the most similar first, tied documents together."""
 
     query: str
     shown: tuple[str, ...]
     verdicts: dict[str, str] = field(default_factory=dict)
     groups: tuple[tuple[str, ...], ...] = ()
     choices: tuple[ExpertChoice, ...] = ()
-    offered: tuple[str, ...] = ()  # the comparison that waits for an answer
+    offered: tuple[str, ...] = ()  # the open comparison
     undoable: str = ""  # the key of the last decision that can be undone
     is_finished: bool = False
 
@@ -84,7 +84,7 @@ class TrialState:
 
 
 def trial_state(events: Iterable[Event]) -> TrialState:
-    """The state after the events of one trial, in order. A trial that was begun again starts from there."""
+    """The state after the events of one trial, in order. A trial that was begun again starts there."""
     told = list(events)
     start = max(place for place, event in enumerate(told) if event.kind == "began")
     began, told = told[start], told[start:]
@@ -153,16 +153,13 @@ def _placed(groups: Sequence[Sequence[str]], document: str, after: str | None, t
 
 
 def comparisons_wanted(plan: StudyPlan, trial: int, documents: int) -> int:
-    """How many comparisons of so many documents a trial asks for; a practice asks for a few."""
+    """The number of comparisons in a trial with this number of documents; a practice has a few."""
     wanted = plan.rules.comparisons if trial > 0 else min(plan.rules.comparisons, _PRACTICE_COMPARISONS)
     return min(wanted, most_comparisons(documents, SIZES.get(plan.rules.design, 2)))
 
 
 def missing(state: TrialState, plan: StudyPlan, trial: int = 1) -> list[str]:
-    """The documents that stand between a ranking and its end: not sorted yet, or said to resemble and not placed.
-
-    For comparisons: as many empty names as comparisons are still to be made.
-    """
+    """The documents that are still to be sorted or placed. For comparisons, an empty name for each missing one."""
     if plan.rules.design != "ranking":
         return [""] * max(comparisons_wanted(plan, trial, len(state.shown)) - len(state.choices), 0)
     placed = state.placed
@@ -174,7 +171,7 @@ def missing(state: TrialState, plan: StudyPlan, trial: int = 1) -> list[str]:
 
 
 def ranks_of(state: TrialState) -> dict[str, float | None]:
-    """The rank of every document shown; tied ones share the mean of their places, None is left out."""
+    """The rank of every document; tied documents share the mean of their places, None is unranked."""
     ranks: dict[str, float | None] = dict.fromkeys(state.shown)
     before = 0
     for group in state.groups:
@@ -186,7 +183,7 @@ def ranks_of(state: TrialState) -> dict[str, float | None]:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where an expert stands in the study: what the next page is. `trial` is the open one (`is_open`), or the next."""
+    """The next page of a participant. `trial` is the open trial (`is_open`) or the next one."""
 
     stage: Stage
     trial: int
@@ -197,18 +194,17 @@ class Position:
 
 
 def is_complete(events: Sequence[Event]) -> bool:
-    """Whether there was nothing left to judge for an expert, who has begun nothing since."""
+    """Whether a participant has completed the study and not resumed it."""
     kinds = [event.kind for event in events if event.kind in ("completed", "resumed")]
     return kinds[-1:] == ["completed"]
 
 
 def position_of(events: Sequence[Event], plan: StudyPlan, now_ms: int) -> Position:
-    """Where an expert stands after these events, and after the pause since the last one.
+    """The position of a participant after these events and the pause since the last one.
 
-    Who agreed to another text than that of the plan is asked again.
-    Somebody back after a long pause reads the instructions again (`resume = "reread"`), and perhaps begins the open
-    trial again, too ("restart": the store adds another `began` when they have read). A page that stayed open meanwhile
-    may have sent something since: what counts is any long pause since they read them last.
+    A changed consent is asked for again. After a long pause the instructions are shown again (`resume = "reread"`), and
+    with "restart" the store begins the open trial again once they are read. An open page may have sent something
+    meanwhile, so any long pause since the instructions were last read counts.
     """
     kinds = {event.kind for event in events}
     finished = sum(event.kind == "finished" and event.trial > 0 for event in events)
@@ -239,18 +235,16 @@ def position_of(events: Sequence[Event], plan: StudyPlan, now_ms: int) -> Positi
 
 # -- decisions ---------------------------------------------------------------------------------------------------------
 #
-# What a page may send: a decision with a key of its own. Anything else is refused before it is kept.
-#
-# Both databases take then what they are given: PostgreSQL refuses what is too long, SQLite does not.
+# Pages send decisions with their own keys. Invalid ones are refused here, because SQLite does not check lengths.
 
 
 _LONGEST_MS = 86_400_000  # of one play: a day
-_LATEST_MS = 2**53  # the largest whole number that a script in a browser counts to
+_LATEST_MS = 2**53  # the largest whole number of JavaScript
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a page sends: `key` is the page's own, `made_ms` by its clock."""
+    """A decision from a page. `key` and `made_ms` come from the page."""
 
     kind: str
     payload: dict[str, Any]
@@ -259,13 +253,13 @@ class Decision:
 
 
 def check_key(key: str) -> None:
-    """Refuse a key that no page makes."""
+    """Refuse an invalid key."""
     if not 1 <= len(key) <= 64 or not key.isascii() or not key.isprintable():
         raise DecisionError(f"a key must be 1 to 64 plain letters and digits; got {key[:80]!r}")
 
 
 def check_decision(decision: Decision, trial: int, shown: set[str], plan: StudyPlan) -> None:
-    """Refuse a decision that no page of this study sends."""
+    """Refuse an invalid decision."""
     check_key(decision.key)
     payload, kind = decision.payload, decision.kind
     if kind not in DECISIONS:

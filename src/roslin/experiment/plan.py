@@ -1,11 +1,11 @@
-"""What an experimenter decided, as one frozen value: who judges how many queries, how, with which texts and candidates.
+"""The plan of a study as one frozen value: its rules, texts, queries and candidates.
 
-A plan is made from `study.toml` (`reading`), kept as JSON in the folder of the study (`folder`) and in its database.
-Its fingerprint tells two plans apart. Once somebody has joined, only what is not in `FROZEN` may change: judgements
-that were made under other rules, of other candidates, are not one ground truth.
+A plan is made from `study.toml` (`planning`) and stored as JSON in the folder of the study (`folder`) and in its
+database. Its fingerprint identifies it. Once a participant has joined, the parts in `FROZEN` cannot change, because
+judgements made under different rules or of different candidates are not one ground truth.
 
-A candidate is an `Item`: a melody, which the study's own small collection holds under the same id, or a picture, a
-sound or both, which lie in the folder of the study under names that say nothing.
+A candidate is an `Item`: a melody, which the collection of the study has under the same id, or a picture, a sound or
+both, which are in the folder of the study under meaningless names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 Words = dict[str, str]
 
 Design = Literal["ranking", "pairs", "triplets"]
-# How many candidates are compared at once, by the design.
+# The number of candidates in a comparison, by the design.
 SIZES = {"pairs": 2, "triplets": 3}
 Resume = Literal["continue", "reread", "restart"]
 QuestionKind = Literal["number", "text", "choice", "choices"]
@@ -32,10 +32,10 @@ QuestionKind = Literal["number", "text", "choice", "choices"]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A query or a candidate. With neither picture nor sound it is a melody of the study's collection.
+    """A query or a candidate. Without a picture or a sound it is a melody of the collection of the study.
 
-    `content` is a checksum of the notes: a melody that was corrected is another one to the plan. Files need none, they
-    are named by what is in them.
+    `content` is a checksum of the notes: a corrected melody is a different one. Files need none: their names are
+    checksums.
     """
 
     id: str
@@ -45,26 +45,26 @@ class Item:
 
     @property
     def is_melody(self) -> bool:
-        """Whether it is drawn and played from its notes."""
+        """Whether this is a melody."""
         return not (self.picture or self.sound)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One query and its candidates; the query is among them where it is hidden there as a check of attention."""
+    """One query and its candidates, which include the query if it is a check of attention."""
 
     query: Item
     candidates: tuple[Item, ...]
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Of the candidates, in the order of the plan, which nobody is shown."""
+        """The ids of the candidates, in the order of the plan, which participants do not see."""
         return tuple(item.id for item in self.candidates)
 
 
 @dataclass(frozen=True, slots=True)
 class Practice:
-    """A trial before the first that counts. `expected`: what most people would say of each candidate, by id."""
+    """A trial that does not count. `expected`: the expected answer for each candidate, by id."""
 
     task: Task
     expected: dict[str, str]
@@ -72,7 +72,7 @@ class Practice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question of the questionnaire. `choices`: each as the word that is exported and as people read it."""
+    """One question of the questionnaire. `choices`: the exported word of each, and its text."""
 
     name: str
     kind: QuestionKind
@@ -85,20 +85,20 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class StudyRules:
-    """How experts judge, how many there are, and what happens to those who stop. The defaults are the paper's."""
+    """How participants judge, how many are wanted, and the effect of pauses. The defaults are the paper's."""
 
     design: Design = "ranking"
-    quota: int = 30  # opinions wanted of each query
+    quota: int = 30  # participants per query
     queries_per_expert: int = 11
     ties: bool = False
-    resume: Resume = "reread"  # what somebody does who comes back after `pause_hours`
+    resume: Resume = "reread"  # after a pause of `pause_hours`
     pause_hours: float = 24.0
-    abandoned_hours: float = 48.0  # a trial untouched so long no longer counts towards the quota
-    comparisons: int = 40  # that an expert makes of each query; for pairs and triplets
-    differences: bool = False  # whether the page marks the notes of two melodies that have no partner
-    keeps_participant: bool = False  # whether the id in the address (of Prolific and the like) is kept
-    completion_address: str = ""  # where the platform of a panel takes people back who have done everything
-    screen_out_address: str = ""  # and people for whom there was nothing to judge
+    abandoned_hours: float = 48.0  # without a decision, after which a trial no longer counts towards the quota
+    comparisons: int = 40  # per participant and query, for pairs and triplets
+    differences: bool = False  # whether the page marks notes without a partner in the other melody
+    keeps_participant: bool = False  # whether the participant id of a panel is stored
+    completion_address: str = ""  # of the panel, for participants who have judged everything
+    screen_out_address: str = ""  # of the panel, for participants without anything to judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +119,13 @@ class StudyPlan:
     seed: int
 
     def way_back(self, receipt: str, participant: str, *, is_complete: bool) -> str:
-        """The address at which the platform of a panel takes somebody back; empty: there is none."""
+        """The address of the panel for a participant who leaves; empty without a panel."""
         address = self.rules.completion_address if is_complete else self.rules.screen_out_address
         return address.replace("{receipt}", quote(receipt, "")).replace("{participant}", quote(participant, ""))
 
     @property
     def experts_needed(self) -> int:
-        """How many people the quota takes if all of them finish."""
+        """The number of participants that the quota needs if all of them finish."""
         each = min(self.rules.queries_per_expert, len(self.tasks))
         return -(-self.rules.quota * len(self.tasks) // each)
 
@@ -134,16 +134,16 @@ class StudyPlan:
         return next(task for task in self.tasks if task.query.id == query)
 
     def consent_in(self, language: str) -> tuple[str, str]:
-        """The language in which a reader of this one is asked to agree, and the checksum of the text."""
+        """The language in which readers of this language see the consent, and the checksum of the text."""
         shown = language if self.consent.get(language) else self.languages[0]
         return shown, checksum(self.consent.get(shown, ""))
 
     def text(self, words: Mapping[str, str], language: str) -> str:
-        """A text in a language, or in the first language of the study where it has none."""
+        """A text in a language, or in the first language of the study."""
         return words.get(language) or words.get(self.languages[0], "")
 
     def to_json(self) -> str:
-        """The plan as text; the same plan gives the same text."""
+        """The plan as text, the same for equal plans."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
     @property
@@ -168,7 +168,7 @@ class StudyPlan:
         )
 
     def frozen_changes(self, other: StudyPlan) -> list[str]:
-        """What of the frozen parts is different in another plan, as "rules.ties"."""
+        """The frozen parts that differ from another plan, such as "rules.ties"."""
         mine, theirs = (asdict(plan) for plan in (self, other))
         flat = [
             {name: part[name] for name in part if name != "rules"} | {f"rules.{k}": v for k, v in part["rules"].items()}
@@ -184,17 +184,17 @@ def checksum(text: str) -> str:
 
 
 def most_comparisons(candidates: int, size: int) -> int:
-    """How many comparisons one expert can make of a query, whatever was asked before.
+    """The number of comparisons that one participant can make of a query in any order.
 
-    Of three: sets that share no pair. When none is left, what was not asked has no triangle, so it has at most n^2/4 of
-    the n(n-1)/2 pairs (Mantel); the others were asked three at a time.
+    Sets of three share no pair. When none is left, the remaining pairs form no triangle, so they are at most n^2/4 of
+    the n(n-1)/2 pairs (Mantel); the others were compared three at a time.
     """
     if size == 2:
         return candidates * (candidates - 1) // 2
     return max(candidates * (candidates - 2) // 12, 1 if candidates >= 3 else 0)
 
 
-# What changes the question that experts answer. Texts may be corrected, the quota may grow.
+# The parts that change the question. Texts may be corrected, and the quota may grow.
 FROZEN = (
     *("name", "tasks", "seed", "rules.design", "rules.ties", "rules.comparisons", "rules.differences"),
     "rules.keeps_participant",
@@ -207,19 +207,18 @@ def _task(values: Mapping[str, Any]) -> Task:
 
 # -- design ------------------------------------------------------------------------------------------------------------
 #
-# Who judges which query next, and in which order candidates are shown. Pure and seeded.
+# The next query of a participant, and the order of its candidates. Pure and seeded.
 #
-# A query is chosen when it is begun, not when an expert joins: whoever never finishes then takes no place away from
-# others. The query that lacks most opinions comes next, trials that are being worked on counted as if they were
-# finished; among equals chance decides, from the seed of the study and the name of the expert. A trial without any
-# decision is counted for this choice alone: nobody is turned away because others have opened a page. More opinions than
-# wanted come only from people who begin the last places at the same moment, and from trials that were no longer counted
-# on. Which candidates are compared is in `comparisons`.
+# A query is chosen when it is begun, not when a participant joins, so that participants who never finish take no places
+# from others. The query that lacks most judgements comes next; open trials count as finished. Among equals chance
+# decides, from the seed of the study and the name of the participant. A trial without any decision counts only for this
+# choice, so that opening a page turns no participant away. A query gets more judgements than wanted only if several
+# participants begin the last places at the same moment, or finish an abandoned trial.
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Opinions of one query: given, being given, and of people who have begun it lately and decided nothing yet."""
+    """Trials of one query: finished, running, and recently begun without a decision."""
 
     finished: int = 0
     running: int = 0
@@ -227,7 +226,7 @@ class Load:
 
 
 def next_query(plan: StudyPlan, loads: Mapping[str, Load], done: Collection[str], expert: str) -> str | None:
-    """The query that an expert judges next, not one of those they have done; None where enough is known of all."""
+    """The next query of a participant, or None if all other queries have enough judgements."""
     lacking = {
         query: plan.rules.quota - load.finished - load.running for query, load in loads.items() if query not in done
     }
@@ -240,12 +239,12 @@ def next_query(plan: StudyPlan, loads: Mapping[str, Load], done: Collection[str]
 
 
 def shown_order(plan: StudyPlan, task: Task, expert: str) -> tuple[str, ...]:
-    """The candidates in the order in which this expert sees them."""
+    """The candidates in the order for this participant."""
     ids = np.array(task.ids, dtype=object)
     return tuple(chance_of(plan.seed, expert, task.query.id).permutation(ids).tolist())
 
 
 def chance_of(*parts: object) -> np.random.Generator:
-    """A source of chance of its own for these parts, the same on every computer and in every process."""
+    """A random generator seeded by these parts, the same on every computer and in every process."""
     digest = hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16], "big"))
