@@ -79,7 +79,7 @@ def answers(path: Path, queries: list[str]) -> object:
         contents = {each.id: each.with_metadata(source=None) for each in collection}
         runs = [collection.search(collection[id], k=20).rankings for id in queries if id in collection]
         passed = collection.filter(filters.pitch_range(5, 12), filters.contains("third up, second down"))
-        return contents, runs, sorted(passed.ids())
+        return contents, runs, sorted(passed.ids)
 
 
 def main() -> None:

@@ -70,7 +70,7 @@ def test_decisions_are_exported(collection: Path, tmp_path: Path) -> None:
 
 def test_accepted_pairs_become_patches(collection: Path, tmp_path: Path) -> None:
     merged(collection)
-    done = roslin("concordances", "marc", collection, "-o", tmp_path / "patches")
+    done = roslin("concordances", "marc", collection, "--per-record", tmp_path / "patches")
     assert done.stderr.splitlines() == [
         "left out: 1 (a pair that is disputed)",
         f"2 fields for 2 records in {tmp_path / 'patches'}",
@@ -79,15 +79,63 @@ def test_accepted_pairs_become_patches(collection: Path, tmp_path: Path) -> None
     (tmp_path / "source.xml").write_text(
         '<collection><record><controlfield tag="001">1000</controlfield></record></collection>'
     )
-    done = roslin("concordances", "marc", collection, "--source", tmp_path / "source.xml", "-o", tmp_path / "others")
+    marc = ("concordances", "marc", collection)
+    done = roslin(*marc, "--source", tmp_path / "source.xml", "-o", tmp_path / "others.xml", "--language", "fr")
     assert "1 field for 1 record in " in done.stderr
+    assert "Source concordante" in (tmp_path / "others.xml").read_text("utf-8")
+
+
+def test_decisions_are_made_by_command_and_by_table(collection: Path, tmp_path: Path) -> None:
+    review = ("concordances", "review")
+    assert "1 decision stored" in roslin(*review, "accept", collection, A, C, "--author", "Zoë").stderr
+    merged(collection)
+    roslin("concordances", "export", "pairs", collection, "-o", tmp_path / "pairs.csv", "--excel")
+    data = (tmp_path / "pairs.csv").read_bytes()
+    assert data.startswith(b"\xef\xbb\xbfgroup,")
+    # In Excel, the disputed pair is rejected, and the table is saved with semicolons.
+    (tmp_path / "new.csv").write_bytes(data.replace(b",disputed,Ben", b",reject,Anna").replace(b",", b";"))
+    assert (
+        "1 decision stored"
+        in roslin(*review, "accept", collection, "--from", tmp_path / "new.csv", "--author", "X").stderr
+    )
+    assert (
+        "0 decisions stored"
+        in roslin(*review, "accept", collection, "--from", tmp_path / "new.csv", "--author", "X").stderr
+    )
+    with Store(collection) as store:
+        found = Review.of(store)
+        assert [found.state(*pair).verdict for pair in ((A, B), (A, C), (B, C))] == ["accept", "accept", "reject"]
+    (tmp_path / "two.csv").write_text(f"first,second\n{A},{C}\n")
+    assert (
+        "1 decision stored"
+        in roslin(*review, "reject", collection, "--from", tmp_path / "two.csv", "--author", "Zoë").stderr
+    )
+
+
+def test_records_are_listed_with_their_surest_pair(collection: Path, tmp_path: Path) -> None:
+    merged(collection)
+    done = roslin("concordances", "records", collection, "--format", "json")
+    rows = [(row["first"], row["second"], row["incipits"], row["verdict"]) for row in json.loads(done.stdout)]
+    assert rows == [("1000", "2000", 1, "accept"), ("2000", "3000", 1, "disputed")]
+    assert roslin("concordances", "records", collection).stdout.startswith("first")
+    roslin("concordances", "export", "records", collection, "-o", tmp_path / "records.csv")
+    assert (tmp_path / "records.csv").read_text().startswith("first,second,kind,incipits,distance,probability,verdict")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("export", "pdf", "COLLECTION", "-o", "x"), "unknown export 'pdf'; known: pairs, groups, graphml, truth"),
-        (("marc", "COLLECTION", "-o", "FOLDER"), "patches need a folder of their own"),
+        (
+            ("export", "pdf", "COLLECTION", "-o", "x"),
+            "unknown export 'pdf'; known: pairs, groups, records, graphml, truth",
+        ),
+        (("marc", "COLLECTION", "--per-record", "FOLDER"), "patches need a folder of their own"),
+        (("marc", "COLLECTION", "-o", "x", "--language", "nl"), "unknown language 'nl'; known: en, de, fr, it"),
+        (("review", "accept", "COLLECTION", "nobody", "x", "--author", "A"), "unknown melody 'nobody'"),
+        (
+            ("review", "accept", "COLLECTION", "--from", "none.csv", "--author", "A"),
+            "none.csv: cannot be read as a table",
+        ),
         (("review", "merge", "nobody.jsonl", "-o", "x"), "nobody.jsonl: no such review"),
         (("review", "list", "nobody.jsonl"), "nobody.jsonl: no such review"),
         (("export", "pairs", "COLLECTION", "--folder", "nothing", "-o", "x"), "no concordances that can be read"),

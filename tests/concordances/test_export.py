@@ -175,7 +175,7 @@ def test_nothing_found_is_a_file_of_nothing(tmp_path: Path, store: Store, what: 
 
 
 def test_an_export_that_is_not_known_is_refused(tmp_path: Path, found: Concordances, review: Review) -> None:
-    with pytest.raises(UnknownNameError, match="unknown export 'pdf'; known: pairs, groups, graphml, truth"):
+    with pytest.raises(UnknownNameError, match="unknown export 'pdf'; known: pairs, groups, records, graphml, truth"):
         export("pdf", found, review, tmp_path / "x.pdf")
 
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,25 +20,29 @@ from tests.report.concording import related
 
 from roslin.collection import write
 from roslin.collection.store import Store
+from roslin.concordances import marc
 from roslin.concordances.certainty import Certainty
 from roslin.concordances.concordance import Concordances, find_concordances
-from roslin.concordances.exchange import (
+from roslin.concordances.marc import (
     CONCORDANT,
     RELATION,
     MarcPatches,
     RecordPatch,
     existing_links,
-    patches_of,
+    write_collection,
     write_patches,
 )
 from roslin.concordances.pairs import FoundPairs
 from roslin.concordances.review import PairDecision, Review
-from roslin.errors import ArgumentError, FormatError, NotationError
+from roslin.display.words import in_words
+from roslin.errors import ArgumentError, FormatError, NotationError, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation import load, records
 from roslin.search.work import Work
 from roslin.starter import tunes_path
+from roslin.web.language import Translation
 
+patches_of = partial(marc.patches_of, note="full")
 A, B, C = "1000-1.1.1", "2000-1.2.1", "3000-1.1.1"
 
 
@@ -162,6 +167,49 @@ def test_all_records_of_one_print_are_linked_with_each_other(tmp_path: Path) -> 
     }
 
 
+def noted(found: MarcPatches) -> str:
+    return dict(found.patches[0].fields[0])["n"]
+
+
+def test_notes_are_short_or_by_a_template(store: Store, review: Review) -> None:
+    day = accept(review, (A, B), note="same bass").time[:10]
+    found = found_pairs(store, (A, B, 0.03125, 0.000213))
+    assert noted(marc.patches_of(found, review)) == (
+        f"PL-SA 318/A. Incipit 1.1.1 = 1.2.1. A probability of 99.7 %. Accepted by M. Weiss, {day}."
+    )
+    assert (
+        noted(marc.patches_of(found, review, note="{library}: {record}|{title}|{composer} x|see"))
+        == "PL-SA: 2000. see."
+    )
+    accept(review, (A, "2000-1.3.1"), ("1000-1.1.2", B), ("1000-1.1.2", "2000-1.3.1"))
+    assert noted(marc.patches_of(found, review, note="{incipits}")) == (
+        "Incipit 1.1.1 = 1.2.1; 1.1.1 = 1.3.1; 1.1.2 = 1.2.1; + 1."
+    )
+    with pytest.raises(UnknownNameError, match=r"unknown field of a note 'libary'; known: source, library"):
+        marc.patches_of(found, review, note="{libary}")
+    with pytest.raises(ArgumentError, match=r"--note must be short, full, or a text with fields"):
+        marc.patches_of(found, review, note="long")
+    with pytest.raises(ArgumentError, match=r"--note '{source': "):
+        marc.patches_of(found, review, note="{source")
+
+
+def test_texts_are_in_a_language(store: Store, review: Review) -> None:
+    day = accept(review, (A, B)).time[:10]
+    with in_words(Translation("de")):
+        (first, _) = marc.patches_of(found_pairs(store, (A, B, 0.03125, 0.000213)), review, note="full").patches
+    assert dict(first.fields[0])["i"] == "Konkordante Quelle"
+    assert dict(first.fields[0])["n"] == (
+        "PL-SA 318/A. Incipit 1.1.1 hier, 1.2.1 dort: Abstand 0,031, eine Wahrscheinlichkeit von 99,7 %. "
+        f"Angenommen von M. Weiss, {day}."
+    )
+
+
+def test_all_patches_in_one_file(tmp_path: Path, store: Store, review: Review) -> None:
+    accept(review, (A, B))
+    write_collection(patches_of(found_pairs(store), review), tmp_path / "new" / "patches.xml")
+    assert [each["001"].data for each in marc_records(tmp_path / "new" / "patches.xml")] == ["1000", "2000"]
+
+
 # What is not written.
 
 
@@ -251,8 +299,8 @@ def test_patches_do_not_mix_with_older_ones(tmp_path: Path) -> None:
 def test_control_characters_in_a_note_do_no_harm(store: Store, review: Review) -> None:
     accept(review, (A, B), note="a\x00b\x0bc\ufffe")
     (first, _) = patches_of(found_pairs(store), review).patches
-    ElementTree.fromstring(first.to_xml())
-    assert "ab c" in first.to_xml()
+    ElementTree.fromstring("\n".join(first.lines()))
+    assert "ab c" in "\n".join(first.lines())
 
 
 # Real records.

@@ -24,6 +24,7 @@ from roslin.concordances.review import (
     GroupState,
     PairDecision,
     Review,
+    listed_decisions,
     merge_into,
     merge_reviews,
     notes_digest,
@@ -457,3 +458,24 @@ def test_what_nobody_can_decide_is_refused(
     with pytest.raises(ArgumentError, match=message):
         Review.open(tmp_path / "review.jsonl").decide(*arguments)
     assert not (tmp_path / "review.jsonl").exists()
+
+
+# -- decisions in a table ---------------------------------------------------------------------------------------------
+
+
+def test_tables_of_decisions_are_checked(tmp_path: Path) -> None:
+    table = tmp_path / "decisions.csv"
+    table.write_text("first;second;verdict\na;b;accept\na;c;open\nb;'=c;reject\n")
+    assert [(row.first, row.second, row.verdict) for row in listed_decisions(table)] == [
+        ("a", "b", "accept"),
+        ("b", "=c", "reject"),
+    ]
+    table.write_text("one,two\n")
+    with pytest.raises(ArgumentError, match=r"decisions\.csv: a table of decisions needs the columns first and second"):
+        listed_decisions(table)
+    table.write_text("first,second,verdict\na,b,yes\n")
+    with pytest.raises(ArgumentError, match=r"decisions\.csv:2: a verdict must be one of accept.*; got 'yes'"):
+        listed_decisions(table)
+    table.write_bytes(b"first,second\n\xff,b\n")
+    with pytest.raises(CollectionError, match=r"decisions\.csv: cannot be read as a table in UTF-8"):
+        listed_decisions(table)

@@ -1,4 +1,4 @@
-"""roslin concordances: find, report, review, export and marc."""
+"""roslin concordances: find, report, review, records, export and marc."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roslin.cli.options import DaskOption, DefaultCommandGroup, ThreadsOption, work_of
-from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, progress_bar, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_rows, print_table, print_tables, progress_bar, remark
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +53,7 @@ FolderOption = Annotated[
 ]
 FoundOption = Annotated[Path | None, typer.Option("--folder", help="Folder of results. Default: NAME.concordances.")]
 _LEVEL = "same"
+_RECORDS_SHOWN = ("first", "second", "kind", "incipits", "probability", "verdict", "first_composer", "second_composer")
 
 
 @app.command("find")
@@ -266,21 +267,92 @@ def merge_command(
         remark(f"disputed: {first} and {second}")
 
 
+_Ids = Annotated[list[str] | None, typer.Argument(metavar="ID ID", help="The ids of the two melodies.")]
+_Table = Annotated[
+    Path | None,
+    typer.Option("--from", help="CSV file with the columns first, second, and perhaps verdict, author, note."),
+]
+_Author = Annotated[str, typer.Option("--author", help="Your name.", envvar="ROSLIN_AUTHOR")]
+_Note = Annotated[str, typer.Option("--note", help="A note about the decision.")]
+
+
+@review_app.command("accept")
+def accept_command(
+    collection: CollectionPath, ids: _Ids = None, author: _Author = "", note: _Note = "", table: _Table = None
+) -> None:
+    """Accept two melodies as the same tune, or take over the decisions of a table.
+
+    A row with a verdict is decided by it, and rows of a table without verdicts are all accepted.
+
+    Example: roslin concordances review accept mine.roslin 840010001-1.1.1 840010002-1.1.1 --author Anna
+    """
+    _decide(collection, ids or [], "accept", author, note, table)
+
+
+@review_app.command("reject")
+def reject_command(
+    collection: CollectionPath, ids: _Ids = None, author: _Author = "", note: _Note = "", table: _Table = None
+) -> None:
+    """Reject two melodies as the same tune, or take over the decisions of a table.
+
+    Example: roslin concordances review reject mine.roslin 840010001-1.1.1 840010002-1.1.1 --author Anna
+    """
+    _decide(collection, ids or [], "reject", author, note, table)
+
+
+def _decide(collection: Path, ids: list[str], verdict: str, author: str, note: str, table: Path | None) -> None:
+    from roslin.collection.store import Store
+    from roslin.concordances.review import ListedDecision, Review, listed_decisions
+    from roslin.display.text import counted
+
+    if len(ids) != (0 if table else 2):
+        raise typer.BadParameter("name two melodies by their ids, or a table with --from")
+    rows = listed_decisions(table) if table else [ListedDecision(*ids)]
+    if not author and not all(row.author for row in rows):
+        raise typer.BadParameter("--author is missing: whose decision is it?")
+    with Store(collection) as store:
+        store.numbers([id for row in rows for id in (row.first, row.second)])  # refuses an unknown one
+        made = Review.of(store).decide_listed(
+            ListedDecision(row.first, row.second, row.verdict or verdict, row.author or author, row.note or note)
+            for row in rows
+        )
+    remark(f"{counted(made, 'decision')} stored in {collection}" + f" ({len(rows) - made} known)" * (made < len(rows)))
+
+
+@app.command("records")
+def records_command(
+    collection: CollectionPath, folder: FoundOption = None, format: FormatOption = OutputFormat.table
+) -> None:
+    """Print which records have a tune in common, the most certain first: a row for each pair of records.
+
+    Example: roslin concordances records mine.roslin --format tsv
+    """
+    from roslin.concordances.exchange import RECORD_COLUMNS, record_rows
+
+    with _reviewed(collection, folder) as (found, review):
+        rows = record_rows(found, review)
+    shown = _RECORDS_SHOWN if format is OutputFormat.table else tuple(RECORD_COLUMNS)
+    print_rows([{name: row[name] for name in shown} for row in rows], shown, format)
+
+
 @app.command("export")
 def export_command(
-    what: Annotated[str, typer.Argument(help="pairs, groups (CSV), graphml or truth (for roslin evaluate).")],
+    what: Annotated[str, typer.Argument(help="pairs, groups, records (CSV), graphml or truth (for roslin evaluate).")],
     collection: CollectionPath,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
     folder: FoundOption = None,
+    for_excel: Annotated[
+        bool, typer.Option("--excel", help="Begin a CSV file with a byte order mark, so that Excel shows all letters.")
+    ] = False,
 ) -> None:
-    """Write pairs, groups, a graph or a truth for other programs, with the decisions of people.
+    """Write pairs, groups, pairs of records, a graph or a truth for other programs, with the decisions of people.
 
     Example: roslin concordances export pairs mine.roslin -o pairs.csv
     """
     from roslin.concordances.exchange import export
 
     with _reviewed(collection, folder) as (found, review):
-        left_out = export(what, found, review, output)
+        left_out = export(what, found, review, output, for_excel=for_excel)
     _tell(left_out)
     remark(f"written: {output}")
 
@@ -288,7 +360,20 @@ def export_command(
 @app.command("marc")
 def marc_command(
     collection: CollectionPath,
-    output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for RECORD.xml, one for each record.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write, with all records in it.")
+    ] = None,
+    per_record: Annotated[
+        Path | None,
+        typer.Option("--per-record", metavar="FOLDER", help="A new folder, with RECORD.xml for each record."),
+    ] = None,
+    note: Annotated[
+        str,
+        typer.Option(
+            "--note", help="Text of $n: short, full, or a template such as '{source}|{incipits}'. Default: short."
+        ),
+    ] = "short",
+    language: Annotated[str, typer.Option("--language", help="Language of the texts: en, de, fr or it.")] = "en",
     source: Annotated[
         list[Path] | None,
         typer.Option(
@@ -297,21 +382,47 @@ def marc_command(
     ] = None,
     folder: FoundOption = None,
 ) -> None:
-    """Write a MARC field 787 for each accepted pair of records, as a patch file for each record.
+    """Write a MARC field 787 for each accepted pair of records: the number of each record and its new fields.
 
-    Example: roslin concordances marc mine.roslin --source export.xml.gz -o patches
+    Example: roslin concordances marc mine.roslin --source export.xml.gz -o patches.xml
     """
-    from roslin.concordances.exchange import existing_links, patches_of, write_patches
+    from roslin.concordances.marc import existing_links, patches_of, write_collection, write_patches
     from roslin.display.text import counted
 
+    if output is None and per_record is None:
+        raise typer.BadParameter("name a file with --output, or a folder with --per-record")
     existing = existing_links(source) if source else None
-    with _reviewed(collection, folder) as (found, review):
-        patches = patches_of(found, review, existing)
-    write_patches(patches, output)
+    with _reviewed(collection, folder) as (found, review), _words_of(language):
+        patches = patches_of(found, review, existing, note)
+    if output is not None:
+        write_collection(patches, output)
+    if per_record is not None:
+        write_patches(patches, per_record)
     _tell(patches.left_out)
     if not patches.patches:
         remark(f"no accepted pair needs a new field (to decide about pairs: roslin serve {collection})")
-    remark(f"{counted(patches.fields, 'field')} for {counted(len(patches.patches), 'record')} in {output}")
+    remark(
+        f"{counted(patches.fields, 'field')} for {counted(len(patches.patches), 'record')} in {output or per_record}"
+    )
+
+
+@contextmanager
+def _words_of(language: str) -> Iterator[None]:
+    from roslin.errors import MissingExtraError, UnknownNameError
+
+    if language == "en":
+        yield
+        return
+    try:
+        from roslin.web.language import LANGUAGES, Translation
+    except ImportError:
+        raise MissingExtraError("texts in other languages", "babel", "web") from None
+    from roslin.display.words import in_words
+
+    if language not in LANGUAGES:
+        raise UnknownNameError("language", language, LANGUAGES)
+    with in_words(Translation(language)):
+        yield
 
 
 @contextmanager

@@ -9,7 +9,8 @@ resume       the finished pieces of a long comparison, so that it can be interru
 groups       melodies that belong together, the stability of each group, and its weak links
 concordance  groups with what the catalogue says of their sources, in a folder and as tables
 review       decisions about pairs, the file that stores them, and merging several
-exchange     tables, a graph, a truth and MARC fields for other programs
+exchange     tables, a graph and a truth for other programs
+marc         accepted pairs as fields 787 of MARC 21
 identify     the composer of a source, in words and tables
 """
 

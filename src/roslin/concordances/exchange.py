@@ -1,69 +1,39 @@
-"""Concordances and decisions for other programs: tables (CSV), a graph (GraphML), a truth file, and MARC 21.
+"""Concordances and decisions for other programs: tables (CSV), a graph (GraphML) and a truth file.
 
     pairs     CSV, a row for each pair: its measurements, the decisions about it, both sources
     groups    CSV, a row for each member of each group, with what is known of the group and of the source
+    records   CSV, a row for each pair of records, with their surest pair of incipits
     graphml   the melodies as nodes and the pairs as edges, with the same attributes, typed
     truth     the decisions as a grouped qrel for `roslin evaluate`: group 1 accepted, group 0 rejected
 
 Groups are numbered from 1 in the order of `Concordances.groups`. In CSV, a text that a spreadsheet would run as a
 formula has a ' before it.
-
-Accepted pairs also become MARC 21: a field 787 in each of two records that names the other, as a patch file for each
-record.
-
-    787 08 $i Concordant source
-           $n PL-SA 318/A VII 78. Incipit 1.1.1 here, 1.2.1 there: distance 0.031, a probability of 99.7 %. Accepted by
-              M. Weiss, 2026-11-16: same bass, too.
-           $w 1001039395
-           $4 rdau:P60191
-
-A patch contains the control number and the new fields, nothing else. `$w` is the bare number and `$4` the relation of a
-concordant source, as in RISM's own records; first indicator 0: shown to readers; second 8: `$i` names the kind of link,
-so that no words are put before it. Two records are linked once, whichever of their incipits agree. Incipits of one
-record are no concordance. Links to works (930, 931) are for RISM to make, and are never written.
-
-Only accepted pairs count, and not those that are disputed, or were decided about earlier notes. Nothing is inferred:
-where A and B, and B and C, are accepted, A is linked to C when that pair is accepted too.
 """
 
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
-import numpy as np
-
-from roslin.collection.files import write_text
 from roslin.concordances.concordance import Concordances, SourceRecord
 from roslin.concordances.groups import TuneGroup
-from roslin.concordances.review import PairDecision, Review
-from roslin.display.text import counted, for_xml
-from roslin.errors import ArgumentError, NotationError, UnknownNameError
-from roslin.notation.marcxml import linked_records
-from roslin.notation.sources import open_streams
+from roslin.concordances.review import Review
+from roslin.display.text import for_xml
+from roslin.errors import UnknownNameError
 from roslin.rows import replacing, to_word
 
 Row = dict[str, Any]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}  # of GraphML
-CONCORDANT = "Concordant source"
-RELATION = "rdau:P60191"  # "is equivalent", which Muscat shows as a concordant source
-_TAG, _INDICATORS = "787", ("0", "8")
-_NAMESPACE = "http://www.loc.gov/MARC21/slim"
-_LEADER = "00000cdm a2200000 u 4500"  # of a corrected record; the schema asks for one
-_SHOWN = 3  # pairs of incipits that a note tells of
 
-Subfields = tuple[tuple[str, str], ...]
 # What a row of each kind has, and as what; tables of nothing have these columns, too.
-_SOURCE = tuple(field.name for field in fields(SourceRecord))
+_SOURCE = tuple(each.name for each in fields(SourceRecord))
 PAIR_COLUMNS: dict[str, type] = {
     "group": int,
     "first": str,
@@ -79,6 +49,7 @@ PAIR_COLUMNS: dict[str, type] = {
     "note": str,
     "is_earlier_version": bool,
 }
+_OF_RECORDS = ("library", "shelfmark", "composer", "title")
 MEMBER_COLUMNS: dict[str, type] = {
     "group": int,
     "kind": str,
@@ -141,6 +112,55 @@ def member_rows(found: Concordances, review: Review) -> Iterator[Row]:
             yield about | asdict(found.source(member))
 
 
+RECORD_COLUMNS: dict[str, type] = {
+    "first": str,
+    "second": str,
+    "kind": str,
+    "incipits": int,
+    "distance": float,
+    "probability": float,
+    "verdict": str,
+    "incipit": str,
+    "other_incipit": str,
+} | {f"{end}_{name}": str for end in ("first", "second") for name in _OF_RECORDS}
+
+
+def record_rows(found: Concordances, review: Review) -> list[Row]:
+    """A row for each pair of records, the surest first: the number of their pairs of incipits, and the surest of these.
+
+    The verdict is that of all their pairs. Pairs within one record are left out.
+    """
+    kinds = {place: found.kind(group) for group in found.groups for place in group.pairs.tolist()}
+    by_records: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for place in range(len(found.pairs)):
+        ends = [found.source(int(end[place])).record for end in (found.pairs.first, found.pairs.second)]
+        if ends[0] != ends[1]:
+            by_records[min(ends), max(ends)].append(place)
+    rows = []
+    for (first, second), places in by_records.items():
+        surest = min(places, key=lambda place: (float(found.doubts[place]), place))
+        sources = [found.source(int(end[surest])) for end in (found.pairs.first, found.pairs.second)]
+        sources.sort(key=lambda each: each.record)
+        about = {
+            f"{end}_{name}": getattr(source, name)
+            for end, source in zip(("first", "second"), sources, strict=True)
+            for name in _OF_RECORDS
+        }
+        row: Row = {
+            "first": first,
+            "second": second,
+            "kind": kinds.get(surest, ""),
+            "incipits": len(places),
+            "distance": float(found.pairs.distances[surest]),
+            "probability": "" if found.pairs.matcher else float(1 - found.doubts[surest]),
+            "verdict": review.group_state([_ids(found, place) for place in places]).verdict,
+            "incipit": sources[0].id,
+            "other_incipit": sources[1].id,
+        }
+        rows.append((float(found.doubts[surest]), row | about))
+    return [row for _, row in sorted(rows, key=lambda each: (each[0], each[1]["first"], each[1]["second"]))]
+
+
 def _ids(found: Concordances, place: int) -> tuple[str, str]:
     first, second = int(found.pairs.first[place]), int(found.pairs.second[place])
     return found.source(first).id, found.source(second).id
@@ -167,6 +187,10 @@ def _write_pairs(found: Concordances, review: Review, file: IO[str]) -> None:
 
 def _write_groups(found: Concordances, review: Review, file: IO[str]) -> None:
     _write_csv(file, list(MEMBER_COLUMNS), member_rows(found, review))
+
+
+def _write_records(found: Concordances, review: Review, file: IO[str]) -> None:
+    _write_csv(file, list(RECORD_COLUMNS), record_rows(found, review))
 
 
 def _write_csv(file: IO[str], columns: list[str], rows: Iterable[Row]) -> None:
@@ -270,199 +294,24 @@ def _write_truth(found: Concordances, review: Review, file: IO[str]) -> dict[str
 EXPORTS: dict[str, Callable[[Concordances, Review, IO[str]], dict[str, int] | None]] = {
     "pairs": _write_pairs,
     "groups": _write_groups,
+    "records": _write_records,
     "graphml": _write_graphml,
     "truth": _write_truth,
 }
 
 
-def export(what: str, found: Concordances, review: Review, path: str | Path) -> dict[str, int]:
-    """Write one of `EXPORTS` to a file, whole or not at all. How many pairs were left out, by reason."""
+def export(
+    what: str, found: Concordances, review: Review, path: str | Path, *, for_excel: bool = False
+) -> dict[str, int]:
+    """Write one of `EXPORTS` to a file, whole or not at all. How many pairs were left out, by reason.
+
+    `for_excel`: a byte order mark first, by which Excel knows the encoding of a table.
+    """
     if what not in EXPORTS:
         raise UnknownNameError("export", what, list(EXPORTS))
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+    encoding = "utf-8-sig" if for_excel else "utf-8"
+    with replacing(path) as unfinished, unfinished.open("w", encoding=encoding, newline="") as file:
         left_out = EXPORTS[what](found, review, file)
     return left_out or {}
-
-
-# -- MARC 21 ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RecordPatch:
-    """What is new for one record: its control number, and the subfields of each new field 787."""
-
-    record: str
-    fields: tuple[Subfields, ...]
-
-    def to_xml(self) -> str:
-        """The patch as a MARCXML document."""
-        lines = [
-            '<?xml version="1.0" encoding="UTF-8"?>',
-            f'<collection xmlns="{_NAMESPACE}">',
-            "<record>",
-            f"  <leader>{_LEADER}</leader>",
-            f'  <controlfield tag="001">{escape(self.record)}</controlfield>',
-        ]
-        for subfields in self.fields:
-            lines.append(f'  <datafield tag="{_TAG}" ind1="{_INDICATORS[0]}" ind2="{_INDICATORS[1]}">')
-            lines += [f"    <subfield code={quoteattr(code)}>{escape(text)}</subfield>" for code, text in subfields]
-            lines.append("  </datafield>")
-        return "\n".join([*lines, "</record>", "</collection>", ""])
-
-
-@dataclass(frozen=True, slots=True)
-class MarcPatches:
-    """The patches, by record, and what was left out for which reason."""
-
-    patches: tuple[RecordPatch, ...]
-    left_out: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def fields(self) -> int:
-        """How many fields there are in all of them."""
-        return sum(len(each.fields) for each in self.patches)
-
-
-@dataclass(frozen=True, slots=True)
-class _Agreement:
-    """Two incipits that people accepted as one tune; no distance where the pair was not found at this level."""
-
-    here: SourceRecord
-    there: SourceRecord
-    measured: tuple[float, str] | None  # its doubt, and how sure that is in words
-    decisions: tuple[PairDecision, ...]
-
-    @property
-    def order(self) -> tuple[bool, float, str, str]:
-        """The surest first."""
-        return self.measured is None, self.measured[0] if self.measured else 0.0, self.here.id, self.there.id
-
-    def turned(self) -> _Agreement:
-        return _Agreement(self.there, self.here, self.measured, self.decisions)
-
-
-def existing_links(paths: Iterable[str | Path]) -> dict[str, set[str]]:
-    """The records of MARCXML files, by number, and the numbers that each links to in field 787 already."""
-    found: dict[str, set[str]] = {}
-    for path in paths:
-        for stream in open_streams(Path(path)):
-            try:
-                with stream.open() as opened:
-                    for record, links in linked_records(opened):
-                        found.setdefault(_plain(record), set()).update(map(_plain, links))
-            except NotationError as error:
-                raise NotationError(error.problem.at(file=stream.name)) from None
-    return found
-
-
-def patches_of(found: Concordances, review: Review, existing: Mapping[str, set[str]] | None = None) -> MarcPatches:
-    """A patch for each record that an accepted pair links to another.
-
-    `existing` (from `existing_links`): records that are linked already are not linked again, and records that are not
-    among them are left out.
-    """
-    left_out: dict[str, int] = defaultdict(int)
-    by_records: dict[tuple[str, str], list[_Agreement]] = defaultdict(list)
-    for agreement in _accepted(found, review, left_out):
-        for each in (agreement, agreement.turned()):
-            by_records[each.here.record, each.there.record].append(each)
-    fields: dict[str, list[Subfields]] = defaultdict(list)
-    for (here, there), agreements in sorted(by_records.items()):
-        if existing is not None and _plain(here) not in existing:
-            left_out["a record that is not in the files given"] += 1
-        elif existing is not None and _plain(there) in existing[_plain(here)]:
-            left_out["a link that the record has already"] += 1
-        else:
-            fields[here].append(_field(there, agreements))
-    patches = tuple(RecordPatch(for_xml(record), tuple(each)) for record, each in fields.items())
-    return MarcPatches(patches, dict(left_out))
-
-
-def _accepted(found: Concordances, review: Review, left_out: dict[str, int]) -> list[_Agreement]:
-    agreements = []
-    for pair in review.pairs():
-        state = review.state(*pair)
-        if state.verdict == "disputed":
-            left_out["a pair that is disputed"] += 1
-        if state.verdict != "accept":
-            continue
-        if state.is_earlier_version:
-            left_out["a decision about an earlier version of the notes"] += 1
-        elif not all(id in found.store for id in pair):
-            left_out["a melody that is not in the collection"] += 1
-        else:
-            first, second = (SourceRecord.of(found.store[id]) for id in pair)
-            if first.record == second.record:
-                left_out["two incipits of one record"] += 1
-            else:
-                accepting = tuple(each for each in state.decisions if each.verdict == "accept")
-                agreements.append(_Agreement(first, second, _measured(found, pair), accepting))
-    return agreements
-
-
-def _measured(found: Concordances, pair: tuple[str, str]) -> tuple[float, str] | None:
-    """How near the two of a pair are that was found at this level, and what that means."""
-    first, second = np.sort(found.store.numbers(pair)).tolist()
-    pairs = found.pairs
-    begin, end = (int(np.searchsorted(pairs.first, first, side)) for side in ("left", "right"))
-    place = begin + int(np.searchsorted(pairs.second[begin:end], second))
-    if place == end or pairs.second[place] != second:
-        return None
-    distance, doubt = float(pairs.distances[place]), float(found.doubts[place])
-    sure = f" by {pairs.matcher}" if pairs.matcher else f", {found.certainty.words(doubt)}"
-    return doubt, f"distance {distance:.3f}{sure}"
-
-
-def _field(there: str, agreements: list[_Agreement]) -> Subfields:
-    texts = (
-        ("i", CONCORDANT),
-        ("n", _note(sorted(agreements, key=lambda each: each.order))),
-        ("w", there),
-        ("4", RELATION),
-    )
-    return tuple((code, for_xml(text)) for code, text in texts)
-
-
-def _note(agreements: list[_Agreement]) -> str:
-    there = agreements[0].there
-    parts = [f"{there.library} {there.shelfmark}".strip()]
-    parts += [_evidence(each) for each in agreements[:_SHOWN]]
-    if len(agreements) > _SHOWN:
-        parts.append(f"And {counted(len(agreements) - _SHOWN, 'more pair')} of incipits")
-    said: dict[str, None] = {}
-    for decision in (decision for each in agreements for decision in each.decisions):
-        note = " ".join(decision.note.split()).rstrip(".")
-        said[f"Accepted by {decision.author}, {decision.time[:10]}" + (f": {note}" if note else "")] = None
-    return ". ".join([*filter(None, parts), *said]) + "."
-
-
-def _evidence(each: _Agreement) -> str:
-    named = f"Incipit {_incipit(each.here)} here, {_incipit(each.there)} there"
-    if each.measured is None:
-        return named
-    return f"{named}: {each.measured[1]}"
-
-
-def _incipit(source: SourceRecord) -> str:
-    """The numbers of work, movement and incipit."""
-    return source.id.removeprefix(source.record).removeprefix("-") or source.id
-
-
-def _plain(number: str) -> str:
-    """A record number without the code of its agency and leading zeros, to compare two spellings of it."""
-    return re.sub(r"^\s*\([^)]*\)", "", number).strip().lstrip("0")
-
-
-def write_patches(patches: MarcPatches, folder: str | Path) -> list[Path]:
-    """Write `RECORD.xml` for each patch into a new folder; each is there whole or not at all."""
-    folder = Path(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ArgumentError(f"{folder}: patches need a folder of their own; expected a new or empty one")
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for patch in patches.patches:
-        written.append(folder / f"{quote(patch.record, safe=' ')}.xml")
-        write_text(written[-1], patch.to_xml())
-    return written

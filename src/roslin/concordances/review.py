@@ -26,7 +26,9 @@ they agree, "disputed" where one of them is, and "mixed" otherwise.
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import os
 import re
@@ -349,6 +351,20 @@ class Review:
         ordered = list(dict.fromkeys(pair_of(*pair) for pair in pairs))
         return self._append(lambda: self._made(ordered, verdict, note, author))
 
+    def decide_listed(self, rows: Iterable[ListedDecision]) -> int:
+        """Several decisions at once, without those that their author has made already; how many were written."""
+
+        def made() -> list[PairDecision]:
+            found = []
+            for row in dict.fromkeys(rows):
+                pair = pair_of(row.first, row.second)
+                own = [each for each in self.history(*pair) if each.author == row.author]
+                if not (own and (own[-1].verdict, own[-1].note) == (row.verdict, row.note)):
+                    found += self._made([pair], row.verdict, row.note, row.author)
+            return found
+
+        return len(self._append(made))
+
     def add(self, decisions: Iterable[PairDecision]) -> int:
         """Write the decisions of others that are not in the file yet; how many these were."""
         others = set(decisions)
@@ -427,6 +443,47 @@ def opened_review(path: str | Path) -> Iterator[Review]:
             yield Review.of(store)
     else:
         yield Review.open(path)
+
+
+# -- decisions in a table ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDecision:
+    """A row of a table of decisions; what it leaves empty is said elsewhere."""
+
+    first: str
+    second: str
+    verdict: str = ""
+    author: str = ""
+    note: str = ""
+
+
+def listed_decisions(path: str | Path) -> list[ListedDecision]:
+    """The rows of a CSV file with the columns first and second, and perhaps verdict, author and note.
+
+    An exported table of pairs has them. Rows without a decision (open, disputed or mixed) are left out. Commas,
+    semicolons or tabs are between the columns.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CollectionError(f"{path}: cannot be read as a table in UTF-8: {error}") from error
+    head = text.partition("\n")[0]
+    rows = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
+    if not {"first", "second"} <= set(rows.fieldnames or ()):
+        raise ArgumentError(f"{path}: a table of decisions needs the columns first and second; got {head.strip()!r}")
+    found = []
+    for row in rows:
+        # An export has ' before a text that a spreadsheet would run as a formula.
+        texts = {name: (row.get(name) or "").strip().removeprefix("'") for name in ListedDecision.__slots__}
+        if texts["verdict"] in VERDICTS or (not texts["verdict"] and "verdict" not in (rows.fieldnames or ())):
+            found.append(ListedDecision(**texts))
+        elif texts["verdict"] not in ("", "open", "disputed", "mixed"):
+            must = ", ".join(VERDICTS)
+            raise ArgumentError(f"{path}:{rows.line_num}: a verdict must be one of {must}; got {texts['verdict']!r}")
+    return found
 
 
 # -- merging ----------------------------------------------------------------------------------------------------------
