@@ -21,7 +21,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, NamedTuple
 
 from roslin.collection.preparation import Preparation
 from roslin.collection.report import BuildReport
@@ -42,8 +42,7 @@ _LAST_OF_NAME = re.compile(r"[^:/]*$")
 _SEEN = "INSERT INTO seen VALUES (?, ?) ON CONFLICT (record) DO UPDATE SET state = excluded.state"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordChange:
+class RecordChange(NamedTuple):
     """A record that an update added, changed or removed, and its numbers of melodies."""
 
     outcome: str
@@ -66,17 +65,12 @@ class UpdateReport:
 
     def to_table(self) -> Table:
         """How many records had each outcome."""
-        counts = [{"outcome": each, "records": self.count(each)} for each in OUTCOMES]
-        counts.append({"outcome": "unchanged", "records": self.unchanged})
-        return Table(("outcome", "records"), tuple(counts), "Records", key="counts")
+        rows = [*((each, self.count(each)) for each in OUTCOMES), ("unchanged", self.unchanged)]
+        return Table.of(("outcome", "records"), rows, "Records", key="counts")
 
     def records(self) -> Table:
         """The records that were added, changed or removed."""
-        rows = tuple(
-            {"outcome": each.outcome, "record": each.record, "before": each.before, "after": each.after}
-            for each in self.changes
-        )
-        return Table(("outcome", "record", "before", "after"), rows, "Changed records", key="records")
+        return Table.of(RecordChange._fields, self.changes, "Changed records", key="records")
 
 
 def update(
