@@ -126,6 +126,15 @@ def test_a_query_imports_its_own_reader_only(starter: Path) -> None:
     assert loaded_by(*search) & NOT_FOR_A_SEARCH == {"roslin.notation.pae"}
 
 
+def test_evaluating_needs_no_matcher_no_kernel_and_no_statistics_of_scipy(tmp_path: Path) -> None:
+    truth, run = tmp_path / "truth.qrel", tmp_path / "mine.run"
+    truth.write_text("1 q1 d1 1\n1 q1 d2 2\n1 q2 d1 1\n")
+    run.write_text("q1 Q0 d1 1 3 mine\nq1 Q0 d2 2 2 mine\nq2 Q0 d1 1 3 mine\n")
+    loaded = loaded_by("evaluate", str(truth), str(run))
+    assert "roslin.evaluate" in loaded
+    assert loaded & {"roslin.native.kernels", "roslin.matchers", "roslin.search", "scipy.stats", "verovio"} == set()
+
+
 def test_templates_load_only_for_a_page(starter: Path, tmp_path: Path) -> None:
     search = ("search", str(starter), "--id", "roslin-castle", "--matcher", "dp")
     assert "jinja2" in loaded_by(*search, "--html", str(tmp_path / "x.html"))

@@ -52,11 +52,12 @@ def test_the_server_is_killed_three_times(tmp_path: Path, database: str) -> None
     with at_work(tmp_path, database) as (study, server, bots):
 
         async def disturb() -> None:
-            await until_kept(study, WORK)
+            kept = WORK
             for _ in range(3):
-                await asyncio.sleep(1 + chance.random())
+                await until_kept(study, kept)
                 await asyncio.to_thread(server.restart)
-            await asyncio.sleep(0.5)
+                kept += int(chance.integers(10, 40))
+            await until_kept(study, kept)
 
         visits = keep_busy(study, bots, 10, disturb)
         found = audit(study.store, visits)
@@ -72,11 +73,10 @@ def test_connections_to_the_database_are_cut(tmp_path: Path, postgresql: Cluster
 
         async def disturb() -> None:
             nonlocal cut
-            await until_kept(study, WORK)
-            for _ in range(5):
-                await asyncio.sleep(0.5)
+            for number in range(5):
+                await until_kept(study, WORK + 10 * number)
                 cut += await asyncio.to_thread(postgresql.disconnect, name)
-            await asyncio.sleep(0.5)
+            await until_kept(study, WORK + 50)
 
         visits = keep_busy(study, bots, 8, disturb)
         found = audit(study.store, visits)
@@ -97,9 +97,9 @@ def test_a_full_disk_is_an_error_for_the_expert_and_loses_nothing(tmp_path: Path
             process = server.process.pid
             assert process is not None
             resource.prlimit(process, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-            await asyncio.sleep(2)
+            await asyncio.sleep(1)  # so long nothing can be written
             resource.prlimit(process, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-            await asyncio.sleep(1)
+            await until_kept(study, WORK + 20)
 
         visits = keep_busy(study, bots, 8, disturb)
         found = audit(study.store, visits)

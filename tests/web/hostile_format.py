@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import BinaryIO
 
 from roslin import Melody, register_format
@@ -14,6 +15,7 @@ def read(stream: BinaryIO, *, strict: bool) -> Iterator[Record]:
     """What the first word of a file asks for."""
     asked = stream.read().split()[1]
     if asked == b"for-ever":
+        Path(os.environ["ROSLIN_HOSTILE"], str(os.getpid())).touch()
         while True:
             pass
     if asked == b"memory":

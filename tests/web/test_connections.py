@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
+from tests.waiting import until
 from uvicorn.server import ServerState
 
 from roslin.errors import ArgumentError
@@ -34,6 +35,7 @@ class Application:
 
     def __init__(self) -> None:
         self.go_on = threading.Event()
+        self.waiting, self.pieces = 0, 0  # requests for `/wait`, and pieces of bodies that have come
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -44,6 +46,8 @@ class Application:
             if message["type"] == "http.disconnect":
                 return
             length, more = length + len(message["body"]), message["more_body"]
+            self.pieces += bool(message["body"])
+        self.waiting += scope["path"] == "/wait"
         while scope["path"] == "/wait" and not self.go_on.is_set():
             await asyncio.sleep(0.01)
         body = b"x" * 2**24 if scope["path"] == "/much" else f"{scope['client'][0]} {length}".encode()
@@ -152,12 +156,8 @@ def test_bodies_that_do_not_come() -> None:
 def test_an_answer_that_nobody_takes() -> None:
     with serving(Application()) as (port, server), connect(port) as deaf:
         deaf.sendall(b"GET /much HTTP/1.1\r\nHost: x\r\n\r\n")
-        limit = time.monotonic() + PATIENCE
-        while not server.server_state.connections and time.monotonic() < limit:
-            time.sleep(0.01)
-        while server.server_state.connections and time.monotonic() < limit:
-            time.sleep(0.05)
-        assert not server.server_state.connections
+        until(lambda: server.server_state.connections, PATIENCE)
+        until(lambda: not server.server_state.connections, PATIENCE)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -187,7 +187,7 @@ def test_one_address_leaves_room_for_others() -> None:
         busy = [stack.enter_context(connect(port)) for _ in range(5)]
         for each in busy:
             each.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
-        time.sleep(0.2)
+        until(lambda: app.waiting == len(busy))
         refused = answer_to(stack.enter_context(connect(port)))
         assert refused.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
         assert json.loads(refused.partition(b"\r\n\r\n")[2])["error"]["code"] == "unavailable"
@@ -203,7 +203,7 @@ def test_a_proxy_speaks_for_many() -> None:
         busy = [stack.enter_context(connect(port)) for _ in range(10)]
         for each in busy:
             each.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
-        time.sleep(0.2)
+        until(lambda: app.waiting == len(busy))
         named = REQUEST.replace(b"Host: x", b"Host: x\r\nX-Forwarded-For: 192.0.2.7")
         assert answer_to(stack.enter_context(connect(port)), named).endswith(b"192.0.2.7 0")
         app.go_on.set()
@@ -297,7 +297,8 @@ def test_the_addresses_of_one_ipv6_network_share_their_connections() -> None:
 
 def test_bodies_that_come_slowly_are_few() -> None:
     half = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
-    with serving(Application(), most=640) as (port, _), ExitStack() as stack:  # 80 at a time, 10 of one address
+    app = Application()
+    with serving(app, most=640) as (port, _), ExitStack() as stack:  # 80 at a time, 10 of one address
         sending = [stack.enter_context(connect(port, source="127.0.0.2")) for _ in range(11)]
         for each in sending:
             each.sendall(half)
@@ -306,7 +307,7 @@ def test_bodies_that_come_slowly_are_few() -> None:
         assert b"too many uploads at this moment" in refused
         with connect(port) as other:
             other.sendall(half)
-            time.sleep(0.1)
+            until(lambda: app.pieces == 11)  # ten, and this one
             assert answer_to(other, b"x" * 8).endswith(b"127.0.0.1 9")
         with connect(port, source="127.0.0.2") as at_once:
             assert answer_to(at_once, half + b"x" * 8).endswith(b"127.0.0.2 9")
@@ -315,13 +316,14 @@ def test_bodies_that_come_slowly_are_few() -> None:
 
 def test_who_sends_few_bodies_takes_the_place_of_who_sends_many() -> None:
     half = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
-    with serving(Application(), most=128) as (port, _), ExitStack() as stack:  # 16 at a time, 2 of one address
+    app = Application()
+    with serving(app, most=128) as (port, _), ExitStack() as stack:  # 16 at a time, 2 of one address
         sending = [stack.enter_context(connect(port, source=f"127.0.0.{2 + number // 2}")) for number in range(16)]
         for each in sending:
             each.sendall(half)
-        time.sleep(0.2)
+        until(lambda: app.pieces == 16)
         with connect(port) as other:
             other.sendall(half)
-            time.sleep(0.1)
+            until(lambda: app.pieces == 17)
             assert answer_to(other, b"x" * 8).endswith(b"127.0.0.1 9")
         assert is_ended(sending[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given, settings, strategies
+from tests.waiting import until
 
 from roslin import Melody, load
 from roslin.errors import FormatError, NotationError
@@ -30,9 +30,10 @@ HOSTILE = Path(__file__).with_name("hostile_format.py")
 
 
 @pytest.fixture
-def hostile(starter: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+def hostile(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """A server whose readers know a format of files that do harm, and may take four seconds."""
     monkeypatch.setenv(VARIABLE, str(HOSTILE))
+    monkeypatch.setenv("ROSLIN_HOSTILE", str(tmp_path))  # a file for each reader that reads for ever
     monkeypatch.setattr(readers_module, "_shared", Readers())
     settings = Settings(str(starter), log_requests=False, reading_seconds=4.0)
     with TestClient(create_app(settings)) as client:
@@ -65,13 +66,13 @@ def test_a_bad_file_costs_one_request(hostile: TestClient, asked: str, sentence:
     assert [(choice["label"], choice["notes"]) for choice in answer["choices"]] == [("caf?", 3)]
 
 
-def test_others_are_answered_while_a_file_is_read(hostile: TestClient) -> None:
+def test_others_are_answered_while_a_file_is_read(hostile: TestClient, tmp_path: Path) -> None:
     hostile.get("/api/read", params={"q": FRERE})
     answers = list[Any]()
     threads = [threading.Thread(target=lambda: answers.append(sent(hostile, "for-ever"))) for _ in range(2)]
     for thread in threads:
         thread.start()
-    time.sleep(0.3)
+    until(lambda: len(list(tmp_path.iterdir())) == 2)
     assert hostile.get("/healthz").status_code == 200
     assert hostile.get("/api/read", params={"q": FRERE, "format": "midi"}).status_code == 200
     assert answers == []  # all of that while both files were being read

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -58,6 +59,15 @@ def searching(server: Server) -> int:
     return int(state["searching"])
 
 
+def is_closed(server: Server) -> bool:
+    """Whether it takes no new connections."""
+    try:
+        socket.create_connection(("127.0.0.1", server.port), timeout=60).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
 def ended(server: Server) -> tuple[int, float]:
     """The exit code after SIGTERM, and how many seconds it took."""
     began = time.monotonic()
@@ -97,7 +107,7 @@ def test_a_second_signal_ends_it_at_once(server: Server) -> None:
     asked = Asked(server, "minute")
     until(lambda: searching(server) == 1)
     server.process.send_signal(signal.SIGTERM)
-    time.sleep(0.5)
+    until(lambda: is_closed(server))
     assert server.process.poll() is None  # it is still polite
     code, seconds = ended(server)
     assert (code, seconds < 4) == (0, True)
