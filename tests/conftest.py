@@ -37,8 +37,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     marked = set()
     for item in items:
         needed = set(getattr(item, "fixturenames", ()))
-        if hasattr(item, "callspec"):
-            needed |= {value for value in item.callspec.params.values() if value == "postgresql"}
+        if hasattr(item, "callspec") and item.callspec.params.get("database") == "postgresql":
+            needed.add("postgresql")
         for fixture in needed & MARKED_BY.keys():
             item.add_marker(MARKED_BY[fixture])
         if MARKERS & {mark.name for mark in item.iter_markers()}:

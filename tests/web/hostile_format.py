@@ -15,8 +15,9 @@ def read(stream: BinaryIO, *, strict: bool) -> Iterator[Record]:
     """What the first word of a file asks for."""
     asked = stream.read().split()[1]
     if asked == b"for-ever":
-        Path(os.environ["ROSLIN_HOSTILE"], str(os.getpid())).touch()
-        while True:
+        folder = Path(os.environ["ROSLIN_HOSTILE"])
+        (folder / str(os.getpid())).touch()
+        while not (folder / "enough").exists():
             pass
     if asked == b"memory":
         bytearray(2**33)
