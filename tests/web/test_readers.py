@@ -30,26 +30,22 @@ HOSTILE = Path(__file__).with_name("hostile_format.py")
 
 
 @pytest.fixture
-def hostile(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    """A server whose readers know a format of files that do harm."""
+def harmful(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Settings of a server whose readers know a format of files that do harm."""
     monkeypatch.setenv(VARIABLE, str(HOSTILE))
     monkeypatch.setenv("ROSLIN_HOSTILE", str(tmp_path))  # a file for each reader that reads for ever
     monkeypatch.setattr(readers_module, "_shared", Readers())
-    settings = Settings(str(starter), log_requests=False, reading_seconds=60.0)
-    with TestClient(create_app(settings)) as client:
+    return Settings(str(starter), log_requests=False, reading_seconds=60.0)
+
+
+@pytest.fixture
+def hostile(harmful: Settings) -> Iterator[TestClient]:
+    with TestClient(create_app(harmful)) as client:
         yield client
 
 
 def sent(client: TestClient, asked: str) -> Any:
     return client.post("/api/read", files={"file": ("tune.hostile", f"hostile {asked}".encode())})
-
-
-@pytest.fixture
-def impatient(hostile: TestClient) -> Iterator[TestClient]:
-    """The same server, where reading a file may take half a second."""
-    app: Any = hostile.app
-    with TestClient(create_app(replace(app.state.settings, reading_seconds=0.5))) as client:
-        yield client
 
 
 @pytest.mark.parametrize(
@@ -73,7 +69,8 @@ def test_a_bad_file_costs_one_request(hostile: TestClient, asked: str, sentence:
     assert [(choice["label"], choice["notes"]) for choice in answer["choices"]] == [("caf?", 3)]
 
 
-def test_a_file_that_takes_for_ever_costs_one_request(hostile: TestClient, impatient: TestClient) -> None:
+def test_a_file_that_takes_for_ever_costs_one_request(hostile: TestClient, harmful: Settings) -> None:
+    impatient = TestClient(create_app(replace(harmful, reading_seconds=0.5)))
     sentence = "reading it takes longer than 0.5 seconds, the most allowed here"
     refused = sent(impatient, "for-ever")
     assert (refused.status_code, refused.json()["error"]["message"]) == (422, sentence)
