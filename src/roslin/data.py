@@ -149,7 +149,6 @@ def get(name: str, source: str | Path | None = None) -> Path:
 
 
 def _replace(target: Path, wanted: DataSet, source: Path | None) -> None:
-    """Put a data set in place when all of it is complete, and not before."""
     with tempfile.TemporaryDirectory(prefix=f".new-{wanted.name}-", dir=target.parent) as new:
         complete = Path(new) / wanted.name
         complete.mkdir()
@@ -226,7 +225,6 @@ def _extract(name: str, source: Path, target: Path) -> None:
 
 
 def _check_archive(found: Path, holds: str) -> None:
-    """Read an archive through: every file in it must be whole, and one must be what it is for."""
     try:
         with zipfile.ZipFile(found) as archive:
             broken = archive.testzip()
@@ -250,7 +248,6 @@ def _damage(folder: Path, wanted: DataSet) -> str:
 
 
 def _record(file: Path) -> Path:
-    """Where the checksum of a file is kept for which none is published."""
     return file.with_name(f"{file.name}.sha256")
 
 

@@ -135,7 +135,6 @@ def _no_text(raw: bytes, error: UnicodeDecodeError, expected: str, path: Path) -
 
 
 def _read_bytes(path: Path) -> bytes:
-    """What a file holds, uncompressed. One that was cut off is refused: its last lines would be lost in silence."""
     raw = path.read_bytes()
     if raw.startswith(_GZIP):
         most = most_unpacked(len(raw))

@@ -72,15 +72,12 @@ class Table:
         return [{name: _json_value(row.get(name)) for name in self.columns} for row in self.rows]
 
     def only(self, *columns: str) -> Table:
-        """The table with these columns."""
         return replace(self, columns=columns)
 
     def without(self, *columns: str) -> Table:
-        """The table without these columns."""
         return self.only(*(name for name in self.columns if name not in columns))
 
     def first(self, count: int) -> Table:
-        """The table with at most `count` rows."""
         return replace(self, rows=self.rows[:count])
 
     def to_html(self, *, caption: bool = True, digits: int = 4) -> str:
@@ -117,11 +114,9 @@ class Table:
         return stream.getvalue()
 
     def to_json(self) -> str:
-        """A list with an object for each row."""
         return _json(self.records)
 
     def to_frame(self, library: FrameLibrary = "pandas") -> Any:
-        """A data frame of pandas or polars."""
         return frame({name: [row.get(name) for row in self.rows] for name in self.columns}, library)
 
     def _written(self) -> Iterable[list[str]]:

@@ -25,19 +25,15 @@ class Words:
     language = "en"
 
     def gettext(self, message: str) -> str:
-        """A sentence."""
         return message
 
     def ngettext(self, one: str, many: str, count: int) -> str:
-        """A sentence that depends on a number."""
         return one if count == 1 else many
 
     def number(self, value: float, digits: int = 0) -> str:
-        """A number with `digits` decimals."""
         return f"{value:,.{digits}f}"
 
     def continued(self, sentence: str) -> str:
-        """A sentence as it follows a colon or a comma."""
         return f"{sentence[:1].lower()}{sentence[1:]}"
 
 

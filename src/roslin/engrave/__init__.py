@@ -86,7 +86,6 @@ class Engraving:
 
     @property
     def width(self) -> int:
-        """In pixels; 0 without a drawing."""
         found = _WIDTH.search(self.svg)
         return int(found[1]) if found else 0
 
@@ -132,7 +131,6 @@ def _draw(melody: Melody, worker: Worker, options: Mapping[str, Any]) -> str:
 
 
 def _tidy(svg: str) -> str:
-    """Verovio's drawing without what is particular to one run, coloured by its surroundings, with the rows of notes."""
     size = _SIZE.match(svg)
     if size is None:
         raise SandboxError("engrave: verovio gave no drawing")
@@ -146,7 +144,6 @@ def _tidy(svg: str) -> str:
 
 
 def _key(melody: Melody, options: Mapping[str, Any]) -> str:
-    """The hash of everything that the drawing depends on."""
     signatures = [melody.clef, melody.key_signature, melody.metre, [astuple(change) for change in melody.changes]]
     about = json.dumps([_DRAWING, _verovio_version(), options, signatures, len(melody)], sort_keys=True)
     columns = ["onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice"]

@@ -25,12 +25,10 @@ from roslin.engrave.signs import (
     ACCIDENTALS,
     FLAGGED,
     SOUNDING,
-    TUPLETS,
     VALUE_TICKS,
     beat_ticks,
     clef_sign,
     grace_value,
-    is_writable,
     key_and_metre,
     key_sign,
     metre_sign,
@@ -39,6 +37,7 @@ from roslin.engrave.signs import (
 )
 from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange
+from roslin.notation.lengths import Piece, pieces_of, ticks_in_tuplet, tuplet_at, usual_time
 from roslin.notation.pae.signatures import WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
 
 MAX_VOICES = 8
@@ -46,19 +45,6 @@ MAX_NOTES = 5000
 MAX_BAR_LINES = 2000
 
 _INVISIBLE_BAR_TICKS = 8 * TICKS_PER_QUARTER
-
-
-@dataclass(frozen=True, slots=True)
-class _Sounding:
-    """A stretch of time in which the same notes of a voice sound; without notes it is a rest."""
-
-    onset: int
-    end: int
-    rows: tuple[int, ...]
-
-    @property
-    def ticks(self) -> int:
-        return self.end - self.onset
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +57,6 @@ class _Bar:
 
 @dataclass(slots=True)
 class _Element:
-    """Something in a layer: its markup, and what decides whether a beam may join it to the next."""
-
     markup: str
     kind: str = "sign"  # or "note" (a chord too), "rest", "grace", "tuplet"
     beat: int = -1  # notes of one beat are joined; -1: never
@@ -80,8 +64,6 @@ class _Element:
 
 @dataclass(slots=True)
 class _Signatures:
-    """What holds at a moment: altered letters, the length of a bar, the length of a beam group."""
-
     alterations: dict[str, int]
     measure_ticks: int
     beat_ticks: int
@@ -204,12 +186,10 @@ class _Score:
 
 @dataclass(slots=True)
 class _VoiceStaff:
-    """One voice, written bar by bar from left to right: accidentals and ties need what came before."""
-
     score: _Score
     rows: list[int]
     signatures: _Signatures = field(init=False)
-    pieces: list[_Sounding] = field(init=False)
+    pieces: list[Piece] = field(init=False)
     grace_rows: dict[int, list[int]] = field(init=False)
     next_piece: int = 0
     next_change: int = 0
@@ -224,33 +204,18 @@ class _VoiceStaff:
         for row in self.rows:
             if self.score.graces[row]:
                 self.grace_rows.setdefault(self.score.onsets[row], []).append(row)
-        self.pieces = list(self._cut())
-
-    def definition(self, number: int) -> str:
-        melody = self.score.melody
-        clef = (melody.clef if len(self.score.voices) == 1 else None) or self._clef_by_range()
-        signs = clef_sign(clef) + key_sign(melody.key_signature or "") + metre_sign(melody.metre or "")
-        return f'<staffDef n="{number}" lines="5">{signs}</staffDef>'
-
-    def _clef_by_range(self) -> str:
-        pitches = self.score.melody.notes["pitch_midi"][self.rows]
-        return "G-2" if float(pitches.mean()) >= 57 else "F-4"
-
-    def _cut(self) -> Iterator[_Sounding]:
         score = self.score
         plain = [row for row in self.rows if not score.graces[row]]
         cuts = {bar.onset for bar in score.bars} | {score.bars[-1].end} | set(self.grace_rows)
         cuts |= {change.onset_ticks for change in score.changes if change.onset_ticks <= score.bars[-1].end}
-        for row in plain:
-            cuts |= {score.onsets[row], score.ends[row]}
-        sounding: list[int] = []
-        following = 0
-        for left, right in pairwise(sorted(cuts)):
-            sounding = [row for row in sounding if score.ends[row] > left]
-            while following < len(plain) and score.onsets[plain[following]] == left:
-                sounding.append(plain[following])
-                following += 1
-            yield _Sounding(left, right, tuple(sounding))
+        self.pieces = list(pieces_of(plain, score.onsets, score.ends, cuts))
+
+    def definition(self, number: int) -> str:
+        melody = self.score.melody
+        usual = "G-2" if float(melody.notes["pitch_midi"][self.rows].mean()) >= 57 else "F-4"
+        clef = (melody.clef if len(self.score.voices) == 1 else None) or usual
+        signs = clef_sign(clef) + key_sign(melody.key_signature or "") + metre_sign(melody.metre or "")
+        return f'<staffDef n="{number}" lines="5">{signs}</staffDef>'
 
     def take_ties(self) -> list[str]:
         ties, self.ties = self.ties, []
@@ -290,7 +255,6 @@ class _VoiceStaff:
         return "<mRest/>" if measures == 1 else ""
 
     def _signs(self, tick: int) -> list[_Element]:
-        """The changes and the grace notes at a moment."""
         elements = []
         changes = self.score.changes
         while self.next_change < len(changes) and changes[self.next_change].onset_ticks <= tick:
@@ -315,26 +279,26 @@ class _VoiceStaff:
         kind = "acc" if ticks else "unacc"
         return _Element(self._note(row, f'dur="{name}" grace="{kind}"'), "grace", 0 if name in FLAGGED else -1)
 
-    def _run(self, bar: _Bar, pieces: list[_Sounding], index: int) -> tuple[list[_Element], int]:
-        """One piece, or a tuplet of several; and the index of the next piece."""
+    def _run(self, bar: _Bar, pieces: list[Piece], index: int) -> tuple[list[_Element], int]:
         piece = pieces[index]
         values = note_values(piece.ticks)
         if values is not None:
             return self._piece(bar, piece, values), index + 1
-        count, plain, stop = _tuplet(pieces, index, {change.onset_ticks for change in self.score.changes})
+        changes = {change.onset_ticks for change in self.score.changes}
+        count, stop = tuplet_at(pieces, index, note_values, changes, "notation")
         inner: list[_Element] = []
         for member in pieces[index:stop]:
             inner += self._signs(member.onset) if member is not piece else []
-            inner += self._piece(bar, member, note_values(member.ticks * count // plain) or [])
+            inner += self._piece(bar, member, note_values(ticks_in_tuplet(member, count)) or [])
         for element in inner:
             element.beat = min(element.beat, 0)  # a tuplet has its own beam
         notes = [element for element in inner if element.kind != "grace"]
         one_beam = len(notes) > 1 and all(element.kind == "note" and element.beat == 0 for element in notes)
         bracket = "" if one_beam else ' bracket.visible="true"'
-        opened = f'<tuplet num="{count}" numbase="{plain}" num.format="count"{bracket}>'
+        opened = f'<tuplet num="{count}" numbase="{usual_time(count)}" num.format="count"{bracket}>'
         return [_Element(f"{opened}{_beamed(inner)}</tuplet>", "tuplet")], stop
 
-    def _piece(self, bar: _Bar, piece: _Sounding, values: Sequence[tuple[str, int]]) -> list[_Element]:
+    def _piece(self, bar: _Bar, piece: Piece, values: Sequence[tuple[str, int]]) -> list[_Element]:
         elements = []
         onset = piece.onset
         for name, dots in values:
@@ -403,21 +367,3 @@ def _beam(group: list[_Element]) -> str:
     last = max((index for index, element in enumerate(group) if element.kind == "note"), default=0)
     inside, after = ("".join(element.markup for element in part) for part in (group[: last + 1], group[last + 1 :]))
     return (f"<beam>{inside}</beam>" if last else inside) + after
-
-
-def _tuplet(pieces: list[_Sounding], index: int, changes: set[int]) -> tuple[int, int, int]:
-    """The smallest tuplet number that makes the piece writable, what it replaces, and where the group ends.
-
-    The group goes on while time is off the plain grid, but never across a change of signature.
-    """
-    for count in TUPLETS:
-        plain = 1 << (count - 1).bit_length() - 1
-        stop = index
-        while stop < len(pieces) and is_writable(pieces[stop].ticks, count, plain):
-            stop += 1
-            here = pieces[stop - 1].end
-            if note_values(here - pieces[index].onset) or here in changes:
-                break
-        if stop > index:
-            return count, plain, stop
-    raise NotationError(Problem("a length that notation cannot write", found=f"{pieces[index].ticks} ticks"))

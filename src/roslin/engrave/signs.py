@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from roslin.melody import TICKS_PER_QUARTER, SignatureChange, base40_from_midi
-from roslin.melody.pitches import LETTERS, is_spelled, spelled
+from roslin.melody.pitches import LETTERS, fifths_of, is_spelled, spelled
+from roslin.notation.lengths import dotted, values_for
 from roslin.notation.pae.signatures import WHOLE_NOTE_TICKS, read_clef, read_key_signature, read_time_signature
 
 ACCIDENTALS = {-2: "ff", -1: "f", 0: "n", 1: "s", 2: "x"}
 SOUNDING = ACCIDENTALS | {2: "ss"}
-_SHARPS, _FLATS = "FCGDAEB", "BEADGCF"
 
 _METRE_SIGNS = {"c": 'sym="common"', "c/": 'sym="cut"', "2": 'count="2" unit="2" form="num"'}
 _METRE_SIGNS["3"] = 'count="3" unit="4" form="num"'
 
 _NAMES = ("long", "breve", "1", "2", "4", "8", "16", "32", "64", "128", "256", "512")
-_TICKS = [4 * WHOLE_NOTE_TICKS >> power for power in range(len(_NAMES))]
+_TICKS = {name: 4 * WHOLE_NOTE_TICKS >> power for power, name in enumerate(_NAMES)}
 FLAGGED = frozenset(_NAMES[5:])
-_VALUES = {
-    2 * ticks - (ticks >> dots): (name, dots)
-    for dots in (2, 1, 0)
-    for name, ticks in zip(_NAMES, _TICKS, strict=True)
-    if ticks % (1 << dots) == 0
-}
+_VALUES = dotted(_TICKS, 2)
 VALUE_TICKS = {value: ticks for ticks, value in _VALUES.items()}
-_DESCENDING = sorted(_VALUES, reverse=True)
-TUPLETS = (3, 5, 7, 9, 11, 13, 15)
 _MOST_TIED = 12  # a longer chain of ties is no notation: the music was never in bars
 
 
@@ -46,10 +39,8 @@ def key_sign(text: str, *, cancel: bool = False) -> str:
     alterations = read_key_signature(text).alterations
     if not alterations:
         return '<keySig sig="0"/>' if cancel else ""
-    for sign, order, name in ((1, _SHARPS, "s"), (-1, _FLATS, "f")):
-        usual = set(order[: len(alterations)])
-        if usual == set(alterations) and set(alterations.values()) == {sign}:
-            return f'<keySig sig="{len(alterations)}{name}"/>'
+    if fifths := fifths_of(alterations):
+        return f'<keySig sig="{abs(fifths)}{"s" if fifths > 0 else "f"}"/>'
     signs = (
         f'<keyAccid pname="{letter.lower()}" accid="{ACCIDENTALS[alter]}" oct="{5 if letter in "CDE" else 4}"/>'
         for letter, alter in alterations.items()
@@ -82,24 +73,12 @@ def metre_sign(text: str) -> str:
 
 def note_values(ticks: int) -> list[tuple[str, int]] | None:
     """Note values that add up to a length, longest first, or None."""
-    if ticks in _VALUES:
-        return [_VALUES[ticks]]
-    values: list[tuple[str, int]] = []
-    for single in _DESCENDING:
-        while single <= ticks and len(values) <= _MOST_TIED:
-            values.append(_VALUES[single])
-            ticks -= single
-    return values if values and not ticks and len(values) <= _MOST_TIED else None
+    return values_for(ticks, _VALUES, _MOST_TIED)
 
 
 def grace_value(ticks: int) -> str:
     """The longest plain value that is not longer than a grace note; an eighth for one without a length."""
-    return next((name for name, length in zip(_NAMES, _TICKS, strict=True) if length <= ticks), "8")
-
-
-def is_writable(ticks: int, count: int, plain: int) -> bool:
-    """Whether a length can be written in a tuplet of `count` in the time of `plain`."""
-    return ticks * count % plain == 0 and note_values(ticks * count // plain) is not None
+    return next((name for name, length in _TICKS.items() if length <= ticks), "8")
 
 
 def beat_ticks(metre: str) -> int:

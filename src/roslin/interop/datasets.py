@@ -36,7 +36,6 @@ class MelodyDocument(NamedTuple):
     text: str
 
     def default_text(self) -> str:
-        """The music."""
         return self.text
 
 
@@ -68,7 +67,6 @@ class _Docs(BaseDocs):  # type: ignore[misc]  # their classes have no types
         return document if field is None else getattr(document, field)
 
     def get_many_iter(self, doc_ids: Any) -> Iterator[MelodyDocument]:
-        """Those of these documents that there are."""
         return (_documents()[id] for id in doc_ids if id in _documents())
 
 

@@ -39,8 +39,6 @@ _CUTOFF = {"k": "cutoff"}
 
 
 class _Mean(MeanAgg):  # type: ignore[misc]  # their classes have no types
-    """Their mean, without queries that have no value."""
-
     def add(self, value: float) -> None:
         if not math.isnan(value):
             super().add(value)

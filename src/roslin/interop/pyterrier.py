@@ -82,7 +82,6 @@ class StarterProvider(pt.datasets.DatasetProvider):  # type: ignore[misc]  # the
     """What `pt.get_dataset("roslin:starter")` asks; the entry point `pyterrier.dataset_provider` names it."""
 
     def get_dataset(self, name: str) -> Any:
-        """The data set of this name."""
         from roslin.interop.datasets import STARTER
 
         if name not in self.list_dataset_names():
@@ -90,5 +89,4 @@ class StarterProvider(pt.datasets.DatasetProvider):  # type: ignore[misc]  # the
         return pt.get_dataset(f"irds:{STARTER}")
 
     def list_dataset_names(self) -> Iterable[str]:
-        """All of them."""
         return ["starter"]

@@ -176,7 +176,6 @@ class _Reader:
         return number - 1, None
 
     def _named_size(self, start: int) -> tuple[int, int | None]:
-        """The size, and the staff steps of a chromatic interval whose name tells them."""
         quality = self._take(*_QUALITIES)
         if not quality and (special := self._take(*_SEMITONES_OF_WORD)):
             self._refuse_kind("diatonic", start)

@@ -92,6 +92,23 @@ def signature_text(sharps: Mapping[str, int]) -> str:
     return text
 
 
+def altered_by(fifths: int) -> dict[str, int]:
+    """The letters that this many sharps (flats below 0) alter, in the usual order; beyond seven they double.
+
+    >>> altered_by(2), altered_by(-1)
+    ({'F': 1, 'C': 1}, {'B': -1})
+    """
+    order, sign = (ORDER_OF_SHARPS, 1) if fifths > 0 else (ORDER_OF_FLATS, -1)
+    letters = [order[number % 7] for number in range(abs(fifths))]
+    return {letter: sign * letters.count(letter) for letter in letters}
+
+
+def fifths_of(sharps: Mapping[str, int]) -> int | None:
+    """The inverse of `altered_by`; None for letters that no usual signature alters."""
+    fifths = sum(sharps.values())
+    return fifths if dict(sharps) == altered_by(fifths) else None
+
+
 def usual_steps(semitones: int) -> int:
     """The staff steps of the usual interval of so many semitones: 2 for a major third, -2 for one down.
 

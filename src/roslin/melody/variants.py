@@ -111,7 +111,6 @@ def bar_edges(melody: Melody, first: int, last: int) -> tuple[int, int]:
 
 
 def _lines(melody: Melody) -> Numbers:
-    """The start and every bar line once, with those that bars of rest in a row would have."""
     lines = np.unique(np.concatenate([[0], melody.barlines_ticks]))
     within = [tick for start, end in pairwise(lines.tolist()) for tick in _within_rest(melody, start, end)]
     return np.union1d(lines, within).astype(lines.dtype) if within else lines
@@ -135,7 +134,6 @@ def _measure_ticks(melody: Melody, place: int) -> int:
 
 
 def _edges(melody: Melody) -> Numbers:
-    """Where bars begin, and where the last one ends."""
     lines = _lines(melody)
     return np.append(lines, melody.end_ticks) if melody.end_ticks > lines[-1] else lines
 
@@ -264,14 +262,12 @@ def _steps_of(semitones: int) -> list[int]:
 
 
 def _moved(letter: int, sharps: int, semitones: int, steps: int) -> tuple[int, int, int]:
-    """Letter, octaves further and sharps of a note after it moved."""
     octaves, place = divmod(letter + steps, 7)
     natural = 12 * octaves + NATURAL_SEMITONES[place] - NATURAL_SEMITONES[letter]
     return place, octaves, sharps + semitones - natural
 
 
 def _spelled(base40: int, pitch: int, semitones: int, steps: int) -> int:
-    """The base-40 number of a note that has moved to a pitch."""
     letter, octave, sharps = spelled(base40)
     if sharps <= MOST_SIGNS:
         place, octaves, new = _moved(letter, sharps, semitones, steps)
@@ -282,14 +278,12 @@ def _spelled(base40: int, pitch: int, semitones: int, steps: int) -> int:
 
 
 def _signs(melody: Melody, semitones: int, steps: int) -> tuple[int, int]:
-    """How many sharps and flats the key signature and the notes have after the move."""
     moved = [_moved(*spelled(number)[::2], semitones, steps)[2] for number in melody.notes["pitch_base40"].tolist()]
     signature = _altered(melody.key_signature or "", semitones, steps)
     return sum(map(abs, signature.values())), sum(map(abs, moved))
 
 
 def _altered(signature: str, semitones: int, steps: int) -> dict[str, int]:
-    """The sharps of the letters after the seven notes of a signature moved."""
     before = alterations(signature)
     moved = {}
     for letter, name in enumerate(LETTERS):
@@ -370,7 +364,6 @@ def _times(ticks: Numbers, by: Fraction) -> Numbers:
 
 
 def _metres(metres: list[str | None], by: Fraction) -> tuple[str | None, list[str | None]]:
-    """All metres with their beats stretched; none where one of them cannot be said."""
     new = [None if metre is None else _metre(metre, by) for metre in metres]
     if "" in new:
         new = [None] * len(metres)

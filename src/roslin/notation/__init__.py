@@ -202,7 +202,6 @@ def _read_stream(
 
 
 def _too_many_repeats(record: Record, number: int, repeated: int) -> Record:
-    """The refusal of a file from some melody on."""
     most = f"at most {MAX_REPEATED_IN_FILE} added to one file by repeats"
     expected = f"{most}, or {MOST_TIMES_PLAYED} times as many as are written in it"
     first = record.problems[0] if record.problems else Problem("")
@@ -239,7 +238,6 @@ def is_damage(error: Exception, name: str) -> bool:
 
 
 def _suffix(name: str) -> str:
-    """The suffix of the notation, in small letters: `.xml` for `export.xml.gz`."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in (".gz", ".zip")]
     return suffixes[-1] if suffixes else ""
 

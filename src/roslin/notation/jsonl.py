@@ -121,7 +121,6 @@ def _from_note_rows(fields: dict[str, Any], *, strict: bool) -> Record:
 
 
 def _from_seconds(values: Any) -> npt.NDArray[np.int64]:
-    """Rows of onset and duration in seconds and MIDI pitch, as notes with values."""
     if not isinstance(values, list) or not all(
         isinstance(row, list) and len(row) == len(_SECONDS_COLUMNS) for row in values
     ):

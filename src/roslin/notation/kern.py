@@ -83,8 +83,6 @@ read = reader(_read)
 
 
 class _Pitches:
-    """The pitches of a file, by the ids that verovio gives to its notes. Lines are taken apart once."""
-
     def __init__(self, lines: list[str]):
         self._lines = lines
         self._fields: dict[int, list[str]] = {}
@@ -128,8 +126,6 @@ class _Spine:
 
 
 class _Spines:
-    """The spines at the line that is read, and what was found on the way."""
-
     def __init__(self) -> None:
         self.spines: list[_Spine] = []
         self.problems: list[Problem] = []
@@ -273,7 +269,6 @@ class _Spines:
 
 
 def _column(fields: list[str], place: int) -> int:
-    """Where a field starts in its line."""
     return sum(len(field) + 1 for field in fields[:place]) + 1
 
 

@@ -303,7 +303,6 @@ def unpacked(data: bytes) -> bytes:
 
 
 def _score(data: bytes) -> tuple[str, bytes]:
-    """The name of the score in an archive, and the score; without an archive, no name."""
     if not data.startswith(_ZIP):
         return "", data
     try:
@@ -318,7 +317,6 @@ def _score(data: bytes) -> tuple[str, bytes]:
 
 
 def _broken(error: Exception, member: str = "") -> NotationError:
-    """The refusal of an archive: in the member that cannot be read, or else at its first byte."""
     found = str(error) or type(error).__name__
     column = 0 if member else 1
     return NotationError(Problem("broken archive", "a compressed MusicXML file", found, column, record=member))

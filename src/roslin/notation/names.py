@@ -87,7 +87,6 @@ class _Name:
     head: str  # the word up to its octave
 
     def with_octave(self, octave: int) -> str:
-        """The name with a mark for its octave."""
         marks = "'" * (octave - 3) if octave >= 3 else "," * (3 - octave)
         return self.head.lower() + marks + self.word[len(self.head) + len(self.octave) :]
 
@@ -102,7 +101,6 @@ class _Names:
 
     @cached_property
     def is_german(self) -> bool:
-        """Whether h is B, and b is B flat."""
         return any(name.word[0] in "hH" or name.sign in _GERMAN_SIGNS for name in self.names if not name.is_syllable)
 
     @cached_property
@@ -112,7 +110,6 @@ class _Names:
 
     @property
     def have_no_octave(self) -> bool:
-        """Whether none has an octave."""
         return not any(name.octave for name in self.names)
 
     @property
@@ -282,7 +279,6 @@ def _name(word: re.Match[str]) -> _Name | None:
 
 
 def _letters(found: _Names) -> Iterator[tuple[int, int]]:
-    """Place of the letter and alteration of each name."""
     for name in found.names:
         letter, alter = name.letter, name.alter
         if letter == "H":
@@ -293,7 +289,6 @@ def _letters(found: _Names) -> Iterator[tuple[int, int]]:
 
 
 def _pitches(found: _Names, octaves: list[int] | None = None) -> list[tuple[int, int, int]]:
-    """Place of the letter, octave and alteration of each name, in these octaves or as they are written."""
     pitches: list[tuple[int, int, int]] = []
     last: int | None = None  # steps above C0
     for number, (name, (place, alter)) in enumerate(zip(found.names, _letters(found), strict=True)):
@@ -304,7 +299,6 @@ def _pitches(found: _Names, octaves: list[int] | None = None) -> list[tuple[int,
 
 
 def _likeliest(places: list[int]) -> list[list[int]]:
-    """Octaves for letters, the likeliest first."""
     first = 7 * _FIRST_OCTAVE + places[0]
     kept: list[tuple[float, int, int, int, tuple[Any, ...]]] = [(0.0, first, first, first, (_FIRST_OCTAVE, ()))]
     for before, place in pairwise(places):
@@ -334,7 +328,6 @@ def _price(places: list[int], octaves: list[int]) -> float:
 
 
 def _unchained(chain: tuple[Any, ...]) -> list[int]:
-    """The octaves of (the last, (the one before it, ...))."""
     octaves = []
     while chain:
         octave, chain = chain
@@ -375,7 +368,6 @@ def _told(
 
 
 def _place(text: str, column: int) -> tuple[int, int]:
-    """Column and line, in the order in which a problem takes them."""
     before = text[: column - 1]
     return column - 1 - (before.rfind("\n") + 1) + 1, before.count("\n") + 1
 

@@ -128,7 +128,6 @@ def has_readings(found: Sequence[Melody]) -> bool:
 
 
 def _searched(melody: Melody, search: Callable[[Melody], Run]) -> Run | None:
-    """The list of another reading, if the time is enough for it."""
     with suppress(TimeLimitError):
         return search(melody)
     return None
@@ -153,7 +152,6 @@ def _expected(run: Run) -> float:
 
 
 def _remarks(found: Sequence[Melody], used: Melody, second: Melody | None) -> list[str]:
-    """How the query was read, and how else it can be read; `second` is the next reading by what was found."""
     others = [melody for melody in found if melody is not used]
     if not others:
         return []
@@ -167,7 +165,6 @@ def _remarks(found: Sequence[Melody], used: Melody, second: Melody | None) -> li
 
 
 def _tied(melody: Melody) -> Melody | None:
-    """The melody with one long note for notes of one pitch that follow each other; None if there are no such notes."""
     if melody.notation in _CHANT:
         return None
     notes = melody.notes[~melody.notes["is_grace"]]
@@ -182,7 +179,6 @@ def _tied(melody: Melody) -> Melody | None:
 
 
 def _sound(melody: Melody) -> tuple[list[int], list[float]]:
-    """What is compared: the intervals, and the lengths in proportion to the first."""
     durations = melody.notes["duration_ticks"]
     return np.diff(melody.notes["pitch_midi"]).tolist(), (durations / durations[0]).tolist()
 

@@ -106,7 +106,6 @@ class Record:
     origin: Origin | None = None
 
     def at(self, *, file: str = "", line: int = 0, record: str = "") -> Record:
-        """The same record, with the place filled in on every problem."""
         if not self.problems:
             return self
         return replace(self, problems=tuple(p.at(file=file, line=line, record=record) for p in self.problems))
@@ -135,7 +134,6 @@ class Repeats:
     count: int = 0
 
     def add(self, notes: int, line: int = 0, column: int = 0) -> None:
-        """So many more, for the sign at a place."""
         self.count += notes
         if self.count > self.most:
             expected = f"at most {self.most} added to {self.to} by repeats"

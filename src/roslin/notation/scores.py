@@ -43,7 +43,6 @@ class StaffChoice:
     voices: Voices = "apart"
 
     def chosen(self, names: list[str]) -> list[int]:
-        """The places of the wanted staves in a list of their names."""
         if self.part is None:
             return list(range(len(names)))
         if isinstance(self.part, int):
@@ -117,11 +116,9 @@ class Element:
     text: str = ""
 
     def get(self, name: str, default: str = "") -> str:
-        """An attribute, without the spaces around it."""
         return self.attributes.get(name, default).strip()
 
     def iter(self, *tags: str) -> Iterator[Element]:
-        """This element and all inside it, in the order of the document; with `tags`, those only."""
         pending = [self]
         while pending:
             element = pending.pop()
@@ -130,11 +127,9 @@ class Element:
             pending.extend(reversed(element.children))
 
     def first(self, *tags: str) -> Element | None:
-        """The first child of some name."""
         return next((child for child in self.children if child.tag in tags), None)
 
     def all_text(self) -> str:
-        """The text of this element and of all inside it, with single spaces."""
         return " ".join(" ".join(element.text for element in self.iter()).split())
 
 
@@ -190,8 +185,6 @@ def parse_xml(text: str, roots: frozenset[str], kind: str, seen: Callable[[str],
 
 
 class _TreeParser:
-    """Builds the tree, and counts while it does."""
-
     def __init__(self, roots: frozenset[str], kind: str, seen: Callable[[str], None] | None):
         self._roots, self._kind, self._seen = roots, kind, seen
         self._open: list[Element] = []

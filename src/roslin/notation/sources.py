@@ -145,7 +145,6 @@ def _is_score_archive(file: io.BufferedReader) -> bool:
 
 
 def _whole(open: Callable[[], _Opened]) -> _Opened:
-    """What can be opened; names and numbers of an archive that make no sense are damage like any other."""
     try:
         return open()
     except (ValueError, LookupError, OverflowError, struct.error) as error:

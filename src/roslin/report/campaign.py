@@ -107,7 +107,6 @@ def _summary(campaign: Campaign) -> str:
 
 
 def _pairs(comparisons: Sequence[Comparison], names: Sequence[str]) -> dict[str, Any]:
-    """A cell for each pair: by how much the system of the row is ahead of that of the column."""
     found = {(each.system, each.other): each for each in comparisons}
     return {
         "queries": comparisons[0].queries,
@@ -130,7 +129,6 @@ def _pair(found: dict[tuple[str, str], Comparison], name: str, other: str) -> di
 
 
 def _cases(campaign: Campaign, collection: Store, found: Sequence[Disagreement]) -> Iterable[dict[str, Any]]:
-    """The queries with the largest disagreement, and their documents."""
     by_query: dict[str, list[Disagreement]] = {}
     for each in found:
         if each.spread > 0:
@@ -157,7 +155,6 @@ def _judged(case: Disagreement) -> str:
 
 
 def _ranks(case: Disagreement) -> str:
-    """Who has it at which rank, best first; systems with the same rank together."""
     at: dict[float, list[str]] = {}
     for system, rank in case.ranks.items():
         at.setdefault(np.inf if rank is None else rank, []).append(system)

@@ -63,7 +63,6 @@ class PageGroup:
 
     @property
     def lines(self) -> tuple[GroupLine, ...]:
-        """All of them."""
         return (*(each.line for each in self.drawn), *self.others)
 
     @property
@@ -238,7 +237,6 @@ def source_link(pattern: str) -> Link:
 
 
 def _which(shown: Sequence[GroupSummary], total: int) -> str:
-    """Which of all groups a page shows; nothing if it is all of them."""
     if not 0 < len(shown) < total:
         return ""
     first, last = f"{shown[0].number:,}", f"{shown[-1].number:,}"
@@ -277,5 +275,4 @@ def _common(concordances: Concordances, shown: Sequence[GroupSummary], said: Seq
 
 @cache
 def _filter_script() -> str:
-    """What makes the filters work."""
     return files("roslin.report").joinpath("filters.js").read_text("utf-8")

@@ -39,7 +39,6 @@ def document(template: str, **values: Any) -> str:
 
 @cache
 def _sorting_script() -> str:
-    """What makes tables sort."""
     return files("roslin.report").joinpath("tables.js").read_text("utf-8")
 
 

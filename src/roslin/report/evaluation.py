@@ -65,7 +65,6 @@ def evaluation_page(
 
 
 def _pairs(evaluation: Evaluation, level: float, against: str | None) -> dict[str, Any]:
-    """What can be shown at all, every pair of systems, and in words those of the first measure."""
     if len(evaluation.runs) < 2:
         return {"reach": None, "pairs": None, "sentences": []}
     reach, pairs = comparisons(evaluation, level, against)
@@ -75,7 +74,6 @@ def _pairs(evaluation: Evaluation, level: float, against: str | None) -> dict[st
 
 
 def _steps(evaluation: Evaluation, query: str) -> list[tuple[Table, int]]:
-    """The list of every system rank by rank, and how many ranks of it are shown."""
     most = max(_MOST_RANKS, sum(map(len, evaluation.truth[query])))
     return [(table, min(most, len(table.rows))) for table in steps_of(evaluation, query)]
 
@@ -109,7 +107,6 @@ def _lift_plot(evaluation: Evaluation, queries: Sequence[str]) -> str:
 def _mean_curves(
     evaluation: Evaluation, queries: Sequence[str], curve: Callable[[int, str], Curve]
 ) -> dict[str, Curve]:
-    """The mean over queries, for each system; no point where there is no query."""
     nothing = (np.zeros(0), np.zeros(0))
     return {
         name: mean_lift_curve([curve(system, query) for query in queries]) if queries else nothing

@@ -54,8 +54,6 @@ class _Note:
 
 @dataclass(frozen=True, slots=True)
 class _Half:
-    """One of the two melodies: its notes, and where its highest pitch is drawn."""
-
     notes: list[_Note]
     y: float
 
@@ -72,7 +70,6 @@ class _Half:
         return self.y + self.height
 
     def places(self, across: Callable[[float], float]) -> dict[int, _Place]:
-        """Row of a note to the middle of its disk."""
         return {note.row: (across(note.time), self.y + (self.top - note.pitch) * _SEMITONE) for note in self.notes}
 
 
@@ -116,7 +113,6 @@ def _parts(explanation: Explanation) -> Iterator[tuple[str, Explanation, _Rows]]
 
 
 def _drawn(label: str, part: Explanation, rows: _Rows) -> tuple[list[SvgElement], float, float]:
-    """(drawing, width, height) of one part."""
     query = _Half(_moved_notes(part, rows), _TOP + _LARGEST + 8)
     candidate = _Half(_still_notes(part), query.bottom + _BETWEEN)
     notes = query.notes + candidate.notes
@@ -235,7 +231,6 @@ def _disk(note: _Note, place: _Place, quarter: float, colour: str, heaviest: flo
 
 
 def _distances(y: float) -> SvgElement:
-    """The legend of moves."""
     shades = [rect("shade", _LEFT + 16 * k, y + 4, 16, 8, fill=colour_of(k * FARTHEST / 6)) for k in range(7)]
     words = _("0 to {most} and more. Disk: weight of a note. Width of a line: weight moved.").format(
         most=f"{FARTHEST:g}"
@@ -244,7 +239,6 @@ def _distances(y: float) -> SvgElement:
 
 
 def _colours(y: float) -> SvgElement:
-    """The legend of pairs."""
     elements, x = list[SvgElement](), 8.0
     for colour, words in ((colour_of(0.0), _("the same")), (colour_of(FARTHEST), _("changed"))):
         elements += [rect("shade", x, y + 4, 16, 8, fill=colour), _text(x + 21, y + 12, words)]
@@ -254,7 +248,6 @@ def _colours(y: float) -> SvgElement:
 
 
 def _runs(y: float) -> SvgElement:
-    """The legend of runs."""
     words = _(
         "Line: notes of runs that both have; the stronger, the more they count. Faint: in none. Disk: length of a note."
     )

@@ -118,7 +118,6 @@ def heat_map(names: Sequence[str], queries: Sequence[str], values: Floats, title
 
 
 def _room_for(names: Sequence[str]) -> float:
-    """The width of the column of names."""
     longest = max((len(_short(name)) for name in names), default=0)
     return 16.0 + _LETTER * max(longest, _LEAST_NAME)
 
@@ -151,7 +150,6 @@ class Scale:
     least: float = 0.0
 
     def at(self, value: float) -> float:
-        """The pixel of a value."""
         span = max(self.high - self.low, 1e-9)
         return round(self.margin + (value - self.low) / span * (self.width - 2 * self.margin), 2)
 
@@ -203,7 +201,6 @@ def box_plot(sample: Floats, scale: Scale) -> list[SvgElement]:
 
 
 def _dots(sample: Floats, scale: Scale) -> Iterable[SvgElement]:
-    """A little dot for every value, below the box; equal values form a column, closer where they are many."""
     values, counts = np.unique(sample, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
         step = min(3.0, 11.0 / count)

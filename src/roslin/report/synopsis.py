@@ -56,7 +56,6 @@ class Glyphs:
 
     @property
     def markup(self) -> Markup:
-        """What the page must hold once."""
         from markupsafe import Markup
 
         return Markup(render("report/glyphs.html", glyphs=[self.drawn[name] for name in sorted(self.drawn)]))  # noqa: S704
@@ -141,7 +140,6 @@ def _head(note: Element) -> float:
 
 
 def _left(element: Element) -> float:
-    """Where the first glyph of an element stands."""
     for each in element.iter(f"{{{_SVG}}}use"):
         if placed := _PLACE.match(each.get("transform", "")):
             return float(placed[1])
@@ -181,7 +179,6 @@ def _move(staff: _Staff, facing: Mapping[int, int], places: Mapping[int, float])
 
 
 def _rising(knots: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Without what stands before the end of something earlier: heads of a chord, side by side."""
     kept: list[tuple[float, float]] = []
     for knot in knots:
         if not kept or knot[0] > kept[-1][0]:
@@ -255,7 +252,6 @@ def _by(shift: float) -> _Move:
 
 
 def _shift(element: Element, move: _Move) -> None:
-    """Move the points of one shape, sideways."""
     if (path := element.get("d")) is not None:
         element.set("d", _POINT.sub(lambda at: f"{move(float(at[1])):.0f}{at[2]}{at[3]}", path))
     if (points := element.get("points")) is not None:

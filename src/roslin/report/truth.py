@@ -115,7 +115,6 @@ def _query(found: Study, query: str, melodies: Melodies, prefix: str) -> dict[st
 
 
 def _row(each: QueryStudy, k: int, scale: Scale, melody: Melody | None, prefix: str) -> dict[str, Any]:
-    """One candidate; `prefix` must be another for each drawing of a page."""
     arranged = each.grouped.arranged
     sample = arranged.sample(k)
     name = f"{arranged.documents[k]}: median {arranged.medians[k]:g}, mean {arranged.means[k]:.2f}, {len(sample)} ranks"
@@ -136,7 +135,6 @@ def _row(each: QueryStudy, k: int, scale: Scale, melody: Melody | None, prefix: 
 
 
 def _details(each: QueryStudy, uncorrected: str) -> Iterable[tuple[str, list[str]]]:
-    """What spoils the list, and how many more experts would help: a title and lines."""
     listed = each.consistency
     kinds = (
         ("one group, but different", listed.intra),
@@ -219,7 +217,6 @@ def truth_svg(found: Study, melodies: Melodies | None = None, experience: Sequen
 
 
 def _drawn_row(each: QueryStudy, k: int, melody: Melody | None, prefix: str, scale: Scale) -> Iterable[SvgElement]:
-    """One candidate: median, name, notation where it is at hand, and its plots."""
     arranged = each.grouped.arranged
     id = arranged.documents[k]
     yield text("plot-text", 44, 20, f"{arranged.medians[k]:g}", "end")
@@ -304,7 +301,6 @@ def latex_box_plot(sample: Floats, scale: Scale) -> str:
 
 
 def _latex_dots(sample: Floats, scale: Scale) -> list[str]:
-    """A little dot for every value, below the box; equal values form a column."""
     found = []
     values, counts = np.unique(sample, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):

@@ -45,12 +45,10 @@ class RelatedGroup:
 
     @property
     def number(self) -> int:
-        """The group's; 0 for a melody that is in none."""
         return self.group.number if self.group else 0
 
     @property
     def heading(self) -> str:
-        """That of the group, or composer and title of the melody."""
         if self.group:
             return self.group.heading
         composer = "" if self.source.is_anonymous else self.source.composer
@@ -58,7 +56,6 @@ class RelatedGroup:
 
     @property
     def words(self) -> str:
-        """The surest of these pairs, and how sure it is."""
         one, two = self.surest
         return _("{one} and {two}: {certainty}").format(one=one, two=two, certainty=self.rated.words(self.doubt))
 
@@ -74,7 +71,6 @@ class HoldingPair:
     doubt: float
 
     def words(self, rated: Certainty) -> str:
-        """The same as a sentence."""
         return ngettext(
             "Only the resemblance of {one} and {two} links {count} melody with {others} others: {certainty}.",
             "Only the resemblance of {one} and {two} links {count} melodies with {others} others: {certainty}.",
@@ -106,7 +102,6 @@ class GroupSummary:
 
     @property
     def heading(self) -> str:
-        """Composers, and the title that most sources have."""
         names = [name for name, _sources in self.composers if name != UNNAMED]
         people = " · ".join(names[:3])
         if len(names) > 3:
@@ -116,7 +111,6 @@ class GroupSummary:
 
     @property
     def kind_words(self) -> str:
-        """What a cataloguer may learn from it."""
         if self.kind == "same" and self.records == 1:
             return _("One record")
         if self.kind == "same":
@@ -125,12 +119,10 @@ class GroupSummary:
 
     @property
     def composer_names(self) -> tuple[str, ...]:
-        """Who is named; that nobody is, in the words in use."""
         return tuple(_(name) if name == UNNAMED else name for name, _sources in self.composers)
 
     @property
     def composer_words(self) -> str:
-        """Who is named, in how many sources; of many, those with most."""
         said = [
             ngettext("{name} in {count} source", "{name} in {count} sources", sources).format(
                 name=name, count=number(sources)
@@ -143,24 +135,20 @@ class GroupSummary:
 
     @property
     def certainty(self) -> str:
-        """How sure its weakest pair is: a word."""
         return self.rated.word(self.group.doubt)
 
     @property
     def certainty_words(self) -> str:
-        """The same as a sentence."""
         which = _("The weakest of its pairs") if len(self.group.pairs) > 1 else _("The pair")
         said = _("{pair}: {certainty}.") if self.rated.matcher else _("{pair} is rated “{word}”: {certainty}.")
         return said.format(pair=which, word=self.certainty, certainty=self.rated.words(self.group.doubt))
 
     @property
     def weak_links(self) -> tuple[str, ...]:
-        """The pairs without which it would fall apart, each in a sentence."""
         return tuple(pair.words(self.rated) for pair in self.holding)
 
     @property
     def stability_words(self) -> str:
-        """What remains of it when the level is stricter."""
         share = self.group.stability
         if len(self.group.members) == 2:
             said = _("At {level} it would still be found.") if share == 1 else _("At {level} it would not be found.")
@@ -179,7 +167,6 @@ def summaries(concordances: Concordances) -> list[GroupSummary]:
 
 
 def _related(concordances: Concordances, group: TuneGroup, group_of: dict[int, GroupSummary]) -> Iterator[RelatedGroup]:
-    """What pairs lead to, the surest first."""
     pairs, members = concordances.pairs, set(group.members.tolist())
     leading: dict[str, tuple[GroupSummary | None, SourceRecord, list[int]]] = {}
     for place in group.outside[np.argsort(concordances.doubts[group.outside], kind="stable")].tolist():
@@ -214,7 +201,6 @@ def _summary(concordances: Concordances, place: int, group: TuneGroup) -> GroupS
 
 
 def _holding(concordances: Concordances, group: TuneGroup) -> Iterator[HoldingPair]:
-    """What would fall apart, the largest parts first; a group of two has nothing but its pair."""
     pairs = concordances.pairs
     for link in () if len(group.members) == 2 else sorted(group.weak_links, key=lambda link: -min(link.sides)):
         one, two = (concordances.source(int(ends[link.pair])).id for ends in (pairs.first, pairs.second))
@@ -235,7 +221,6 @@ class GroupLine:
 
     @property
     def names(self) -> str:
-        """Who its sources name, with the number of sources where it is more than one."""
         people = Counter("Anonymous" if source.is_anonymous else source.composer for source in self.sources)
         said = [f"{name} ({number})" if number > 1 else name for name, number in people.most_common(3)]
         return " · ".join(said) + (f" and {len(people) - 3} more" if len(people) > 3 else "")

@@ -47,12 +47,10 @@ class Variant:
 
     @property
     def differences(self) -> int:
-        """How many notes differ, between the first and the last that both have."""
         return len(self.other_pitch) + len(self.other_length) + len(self.only_here) + len(self.missing)
 
     @property
     def words(self) -> str:
-        """All of it in a sentence."""
         counts = [len(rows) for rows in (self.other_pitch, self.other_length, self.only_here, self.missing)]
         pitches, lengths, only_here, missing = counts
         each = (
@@ -73,7 +71,6 @@ class Variant:
 
     @property
     def place_words(self) -> str:
-        """How it is written, where that is not where it is shown."""
         if not self.transposition:
             return ""
         return transposition_words(-self.transposition)
@@ -135,7 +132,6 @@ def _column(melody: Melody, above: Melody, name: str) -> tuple[list[int], list[i
 
 
 def _usual(numbers: Iterable[_Number]) -> _Number:
-    """What most have; of several, the one that comes first."""
     return Counter(numbers).most_common(1)[0][0]
 
 

@@ -54,7 +54,6 @@ class Key:
 
     @property
     def number(self) -> int:
-        """0 to 11 for the major keys, 12 to 23 for the minor ones."""
         return 12 * self.is_minor + self.tonic
 
     def __str__(self) -> str:

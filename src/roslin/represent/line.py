@@ -75,7 +75,6 @@ class Lines:
         return len(self.offsets) - 1
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """One column of the note table, for the notes of the lines."""
         values: npt.NDArray[Any] = self.notes[name][self.rows]
         return values
 
@@ -86,17 +85,14 @@ class Lines:
 
     @property
     def duration_ticks(self) -> npt.NDArray[np.int64]:
-        """How long they last."""
         return self.column("duration_ticks")
 
     @property
     def pitch_midi(self) -> npt.NDArray[np.int16]:
-        """Their pitches as MIDI numbers."""
         return self.column("pitch_midi")
 
     @property
     def pitch_base40(self) -> npt.NDArray[np.int16]:
-        """Their pitches as base-40 numbers."""
         return self.column("pitch_base40")
 
     def intervals(self) -> Numbers:

@@ -38,14 +38,12 @@ class Packed:
         return len(self.offsets) - 1
 
     def part(self, start: int, stop: int) -> Packed:
-        """Melodies `start` to `stop`, without copying them."""
         return Packed(
             *_between(self.notes, self.offsets, start, stop),
             *_between(self.barlines, self.bar_offsets, start, stop),
         )
 
     def take(self, numbers: Numbers) -> Packed:
-        """Only these melodies, in this order, copied together."""
         return Packed(
             *_taken(self.notes, self.offsets, numbers),
             *_taken(self.barlines, self.bar_offsets, numbers),
@@ -56,7 +54,6 @@ class Packed:
         return [self.melody(number) for number in range(len(self))]
 
     def melody(self, number: int) -> Melody:
-        """One of the melodies: its notes and bar lines, without any metadata."""
         return Melody(
             _locked(self.notes[self.offsets[number] : self.offsets[number + 1]]),
             barlines_ticks=_locked(self.barlines[self.bar_offsets[number] : self.bar_offsets[number + 1]]),

@@ -87,7 +87,6 @@ class PointSets:
         return np.column_stack([self.time[span], self.pitch[span]]), self.weight[span]
 
     def only(self, k: int) -> PointSets:
-        """Set k alone."""
         span = slice(self.offsets[k], self.offsets[k + 1])
         return PointSets(
             self.time[span],
@@ -154,7 +153,6 @@ def _stress(table: _Table) -> Floats:
 
 
 def _turns(table: _Table) -> Floats:
-    """1 at the first and last note of a melody and where it changes direction, else 0."""
     turns, pitch = np.zeros(len(table.notes)), table.notes["pitch_midi"].astype(np.int64)
     rows, offsets = top_rows(table.notes, table.offsets)
     for start, end in pairwise(offsets):
@@ -183,7 +181,6 @@ _ACCENTS = {
 
 
 def _accents(table: _Table) -> Floats:
-    """Melodic accent of every note, 0 to 1."""
     accents, pitch = np.zeros(len(table.notes)), table.notes["pitch_midi"].astype(np.int64)
     rows, offsets = top_rows(table.notes, table.offsets)
     for start, end in pairwise(offsets):
@@ -203,7 +200,6 @@ def _perceptual(table: _Table) -> Floats:
 
 
 def _fifths(_: Floats, base40: npt.NDArray[np.int64]) -> Floats:
-    """Place on the line of fifths: each letter has its place, each sharp adds seven."""
     return _FIFTHS_OF_BASE40[base40 % 40]
 
 

@@ -182,7 +182,6 @@ def interval_words(pattern: str, kind: Kind = "diatonic", *, has_direction: bool
 
 
 def _items(text: str, kind: Kind) -> list[NamedInterval]:
-    """The intervals of a text, none larger than has a letter."""
     items = read_intervals(text, _known_kind(kind))
     largest, name = (LARGEST, "26 semitones") if kind == "chromatic" else (LARGEST - 1, "a 26th")
     for item in items:

@@ -60,7 +60,6 @@ def transposition_words(transposition: float, pitch: str = "semitone") -> str:
 
 
 def _how_far(size: float, pitch: str) -> str:
-    """The size of a transposition: "a perfect fourth", "by 0.40 semitones"."""
     if pitch == "fifths":
         return _("by {number} on the line of fifths").format(number=f"{size:g}")
     if pitch == "base40":

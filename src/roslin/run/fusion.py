@@ -166,7 +166,6 @@ class RunPool:
 
     @property
     def ids(self) -> dict[str, tuple[str, ...]]:
-        """The documents of each query, in the order of their ids."""
         return {query: tuple(found) for query, found in self.found.items()}
 
     def to_table(self) -> Table:

@@ -146,7 +146,6 @@ def _from_own_json(value: dict[str, Any], name: str | None) -> Run:
 
 
 def _checked_ranks(ranks: list[Any], size: int, query: str) -> tuple[int, ...] | None:
-    """The ranks of a list that was chosen from a longer one; None where it has none."""
     if not ranks:
         return None
     is_whole = all(type(rank) is int for rank in ranks)
@@ -192,7 +191,6 @@ def _from_table(rows: Iterable[tuple[dict[str, Any], int]], name: str, file: str
 
 
 def _by_rank(rows: list[tuple[str, str, float, float]], name: str, kind: Kind) -> Run:
-    """The run of rows (query, document, value, rank)."""
     rows.sort(key=lambda row: row[3])
     run = Run.from_rows(((query, document, value) for query, document, value, _ in rows), name=name, kind=kind)
     if kind == "rank":

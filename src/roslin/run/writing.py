@@ -57,7 +57,6 @@ def comma_separated(run: Run) -> str:
 
 
 def _measured(run: Run) -> dict[str, Callable[[Hit], Any]]:
-    """What a run knows of each hit, by column."""
     columns: dict[str, Callable[[Hit], Any]] = {}
     if run.kind in _MEASURED:
         columns[run.kind] = lambda hit: hit.value

@@ -114,7 +114,6 @@ class _NameReader:
         return structure
 
     def _value(self, node: ast.expr, depth: int) -> Written:
-        """A name with its arguments and its cutoff."""
         self._check_depth(depth)
         cutoff = None
         if isinstance(node, ast.BinOp):  # the one operator of the grammar is @
@@ -137,7 +136,6 @@ class _NameReader:
         return Written(self._token(node, "word", "a name"), tuple(made_of), parameters, cutoff)
 
     def _setting(self, node: ast.expr, depth: int) -> Any:
-        """The value of a parameter."""
         self._check_depth(depth)
         if isinstance(node, (ast.Tuple, ast.List)):
             return tuple(self._setting(one, depth - 1) for one in node.elts)

@@ -98,7 +98,6 @@ class Registry(Mapping[str, Thing]):
         return len(self._things)
 
     def check_free(self, thing: Any) -> None:
-        """Refuse a thing whose name has another owner."""
         self._check(thing)
         code = self._code_of(thing)
         for name in (thing.name, *getattr(thing, "also", ())):
@@ -120,7 +119,6 @@ class Registry(Mapping[str, Thing]):
         self._origins[thing.name] = plugins.origin_of(code.__module__)
 
     def _check(self, thing: Any) -> None:
-        """Refuse what is not complete."""
         if not isinstance(thing, self.base):
             raise ArgumentError(f"a {self.kind} must be a {self.base.__name__}; got {shown(thing)}")
         self._check_name(thing)
@@ -136,7 +134,6 @@ class Registry(Mapping[str, Thing]):
         return _owner(self._code_of(self.compound.get(name) or self._things[name]))
 
     def _load(self) -> None:
-        """Load what others wrote, once."""
         with _LOCK:
             if self._is_loaded:
                 return

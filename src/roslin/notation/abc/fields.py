@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from roslin.melody import TICKS_PER_QUARTER
-from roslin.melody.pitches import LETTERS, ORDER_OF_FLATS, ORDER_OF_SHARPS, in_usual_order, signature_text
+from roslin.melody.pitches import LETTERS, altered_by, in_usual_order, signature_text
 
 WHOLE_TICKS = 4 * TICKS_PER_QUARTER
 
@@ -57,7 +57,6 @@ class KeyField:
 
     @property
     def signature(self) -> str:
-        """The accidentals in the manner of Plaine & Easie: `xFC`, `bBE`; empty without any."""
         return _signature(self.alterations)
 
 
@@ -77,7 +76,6 @@ class MetreField:
 
     @property
     def unit_ticks(self) -> int:
-        """The unit note length without L: a sixteenth when the bar is shorter than 3/4, otherwise an eighth."""
         return WHOLE_TICKS // (16 if 0 < self.measure_ticks * 4 < 3 * WHOLE_TICKS else 8)
 
 
@@ -125,19 +123,11 @@ def _tonic(tonic: str, rest: str) -> tuple[KeyField, str]:
         elif (again := _WORD.match(rest.lstrip())) and again[0].lower() in _MODES:
             mode, offset = _MODES[again[0].lower()]
     accidental = {"#": 1, "♯": 1, "b": -1, "♭": -1}.get(tonic[1:], 0)
-    alterations = (0,) * 7 if explicit else _alterations(_FIFTHS[tonic[0].upper()] + 7 * accidental + offset)
+    altered = {} if explicit else altered_by(_FIFTHS[tonic[0].upper()] + 7 * accidental + offset)
+    alterations = tuple(altered.get(letter, 0) for letter in LETTERS)
     sign = {1: " sharp", -1: " flat"}.get(accidental, "")
     unread = tonic if tonic.islower() else ""
     return KeyField(f"{tonic[0].upper()}{sign} {mode}", alterations, unread=unread), rest
-
-
-def _alterations(fifths: int) -> tuple[int, ...]:
-    """So many sharps, or flats when negative; beyond seven they double."""
-    counts = [0] * 7
-    for number in range(abs(fifths)):
-        letter = (ORDER_OF_SHARPS if fifths > 0 else ORDER_OF_FLATS)[number % 7]
-        counts[LETTERS.index(letter)] += 1 if fifths > 0 else -1
-    return tuple(counts)
 
 
 def _part(modifiers: list[tuple[str, str, str]]) -> VoiceProperties:

@@ -47,7 +47,6 @@ class TuneReader(LineReader):
     """Reads one tune. Make one, call `read`, take `voices`, `info` and `problems` from it."""
 
     def music(self, text: str) -> None:
-        """Read a line of music."""
         readers, length = _READERS, len(text)
         self.broken_at = -1
         while self.position < length:
@@ -190,7 +189,6 @@ class TuneReader(LineReader):
         self.position = length.end()
 
     def _bracket(self) -> None:
-        """`[` opens an inline field, a bar line, an ending or a chord."""
         text, at = self.text, self.position
         if text.startswith("[|", at):
             self._bar()

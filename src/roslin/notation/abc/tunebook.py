@@ -51,7 +51,6 @@ class Tune:
 
     @property
     def text(self) -> str:
-        """The tune as one string, lines ending with a line feed; columns of notes count in it."""
         return "\n".join(line for _, line in self.lines)
 
 
@@ -132,7 +131,6 @@ class LineReader(ABC):
         self.last_field = ""
 
     def read(self) -> None:
-        """Read to the end of the tune."""
         size = sum(len(text) + 1 for _, text in self.tune.lines)
         self.line = self.tune.lines[0][0]
         if size > MAX_CHARACTERS:
@@ -161,7 +159,6 @@ class LineReader(ABC):
         """Read a line of music."""
 
     def problem(self, reason: str, position: int, expected: str = "", found: str = "", taken: str = "") -> None:
-        """Note something wrong at a position (from 0) in the line."""
         problem = Problem(reason, expected, found[:40], position + 1, self.line, taken=taken)
         note_problem(self.problems, problem, strict=self.strict)
 
@@ -242,7 +239,6 @@ class LineReader(ABC):
             self.info.setdefault(name, []).append(read_text(value))
 
     def begin_body(self) -> None:
-        """The header is over: the voices that it names start with its key, metre and unit note length."""
         self.in_body = True
         self.unit = self.unit or self.metre.unit_ticks
         for voice in self.voices.values():

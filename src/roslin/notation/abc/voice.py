@@ -37,7 +37,6 @@ class AbcNote:
     ties: bool = False
 
     def moved(self, by: int) -> AbcNote:
-        """The same note so many ticks later."""
         return AbcNote(
             self.onset + by, self.duration, self.pitch_midi, self.pitch_base40, self.is_grace, self.column, self.ties
         )
@@ -95,7 +94,6 @@ class Voice:
     first_metre: MetreField = field(default_factory=MetreField)
 
     def begin(self, unit: int, key: KeyField, metre: MetreField, propagation: str) -> None:
-        """Start with what the header says."""
         said = self.part
         self.unit, self.propagation = unit, propagation
         self.key = self.first_key = key
@@ -104,14 +102,12 @@ class Voice:
         self.set_part(said)
 
     def follow(self, base: Voice) -> None:
-        """Take key, lengths and shifts from the voice above."""
         self.unit, self.key, self.metre, self.propagation = base.unit, base.key, base.metre, base.propagation
         self.shift_octaves, self.transpose = base.shift_octaves, base.transpose
         self.bar_alterations.clear()
         self.time = max(self.time, base.bar_start)
 
     def set_part(self, part: VoiceProperties) -> None:
-        """Take over what modifiers say, and keep what they do not mention."""
         said = {name: value for name in ("name", "clef", "clef_octaves", "octaves", "transpose")
                 if (value := getattr(part, name)) is not None}  # fmt: skip
         if said:
@@ -154,7 +150,6 @@ class Voice:
         return self.time - before
 
     def start_tuplet(self, notes: int, in_time_of: int, count: int) -> None:
-        """The next `count` notes: so many `notes` in the time of `in_time_of`."""
         self.tuplet_left, self.tuplet_ratio = count, (notes, in_time_of)
         self.tuplet_start, self.tuplet_written = self.time, 0
 
@@ -170,7 +165,6 @@ class Voice:
         self.event, self.event_steps, self.tied = chord, steps, {}
 
     def rest(self, written: int) -> None:
-        """Silence."""
         self.advance(written)
         self.event, self.event_steps, self.tied = [], {}, {}
 
@@ -185,14 +179,12 @@ class Voice:
         return bool(self.event)
 
     def bar(self) -> None:
-        """A bar line: accidentals end here."""
         self.bar_alterations.clear()
         if self.time and (not self.barlines or self.barlines[-1] != self.time):
             self.barlines.append(self.time)
         self.bar_start = self.time
 
     def change(self, *, clef: str | None = None, key: KeyField | None = None, metre: MetreField | None = None) -> None:
-        """A signature in the middle of the tune."""
         if key is not None:
             self.key = key
         if metre is not None:
@@ -216,8 +208,6 @@ Stretch = tuple[int, int]
 
 
 class _Section:
-    """From one repeat sign to the next: a body, and perhaps endings."""
-
     def __init__(self, start: int):
         self.start = start
         self.body_end: int | None = None

@@ -65,7 +65,6 @@ class MarcField:
         return [text for text in texts if text]
 
     def first(self, code: str) -> str:
-        """The first of these texts, or none."""
         return next(iter(self.all(code)), "")
 
 
@@ -90,11 +89,9 @@ class CatalogueRecord:
         return hashlib.blake2b(known.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     def all(self, tag: str, code: str) -> list[str]:
-        """The texts of a subfield in all fields of a tag."""
         return [text for entry in self.fields.get(tag, ()) for text in entry.all(code)]
 
     def first(self, tag: str, code: str) -> str:
-        """The first of these texts, or none."""
         return next(iter(self.all(tag, code)), "")
 
 
@@ -123,8 +120,6 @@ def catalogue_records(stream: BinaryIO) -> Iterator[CatalogueRecord | Problem]:
 
 
 class _RefusedError(Exception):
-    """The rest of the file is refused; raised inside expat's callbacks."""
-
     def __init__(self, reason: str, expected: str, found: str):
         super().__init__(reason)
         self.reason, self.expected, self.found = reason, expected, found
@@ -152,7 +147,6 @@ class _Parser:
         self._header = CatalogueRecord(0)  # of the OAI-PMH record that is being read
 
     def take(self) -> list[CatalogueRecord | Problem]:
-        """What was found since the last time, in the order of the file."""
         found, self._found = self._found, []
         return found
 
@@ -293,7 +287,6 @@ class _Parser:
                 self._text = None
 
     def _count(self, characters: int) -> None:
-        """Give up a record that grows beyond all measure: it is refused, and the next one is read."""
         if self._record is None:
             return
         self._record.characters += characters

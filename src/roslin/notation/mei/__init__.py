@@ -155,7 +155,6 @@ def _placed(problem: Problem, made_from: int) -> Problem:
 
 
 def _rows(staves: list[Staff], voice: int | None) -> Iterator[tuple[int, ...]]:
-    """The rows of the note table; the voices of all staves are counted through."""
     before = 0
     for staff in staves:
         layers = {layer: place for place, layer in enumerate(staff.layers())}
@@ -172,7 +171,6 @@ def _changes(staff: Staff) -> Iterator[SignatureChange]:
 
 
 def _about(document: Element) -> dict[str, str]:
-    """Title and composer, from wherever the header has them."""
     head = next(document.iter("meiHead"), None)
     if head is None:
         return {}

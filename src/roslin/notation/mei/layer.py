@@ -46,7 +46,6 @@ class Controls:
 
     @classmethod
     def of(cls, score: Element) -> Controls:
-        """Those of a score."""
         controls = cls()
         for element in score.iter("tie", "tupletSpan", "octave"):
             start, end = element.get("startid").lstrip("#"), element.get("endid").lstrip("#")
@@ -103,7 +102,6 @@ class LayerWalk:
         self._notes: list[ScoreNote] = []
 
     def read(self, layer: Element) -> None:
-        """Add the notes of the voice to the staff."""
         for child in layer.children:
             self._event(child)
         for note in self._notes:

@@ -16,8 +16,7 @@ from roslin.melody import TICKS_PER_QUARTER, base40_from_midi
 from roslin.melody.pitches import (
     LINE_OF_FIFTHS,
     MOST_SIGNS,
-    ORDER_OF_FLATS,
-    ORDER_OF_SHARPS,
+    altered_by,
     pitch_numbers,
     signature_text,
     usual_steps,
@@ -81,7 +80,6 @@ class Pitch:
 
     @property
     def midi(self) -> int:
-        """60 is middle C."""
         return self._numbers()[0]
 
     @property
@@ -95,7 +93,6 @@ class Pitch:
         return pitch_numbers(letter, octave, self.alteration)
 
     def moved(self, semitones: int, steps: int | None) -> Pitch:
-        """Transposed by semitones and letters; without a number of letters, by those usual for the interval."""
         step = self.step + (usual_steps(semitones) if steps is None else steps)
         return Pitch(step, self.midi + semitones - Pitch(step, 0).midi)
 
@@ -123,7 +120,6 @@ class ScoreNote:
 
     @property
     def end(self) -> Fraction:
-        """When it stops sounding."""
         return self.onset + self.duration
 
     def row(self, voice: int) -> tuple[int, int, int, int, bool, int, int]:
@@ -218,7 +214,6 @@ class Staff:
     last_bar: dict[int, tuple[Fraction, Fraction, list[ScoreNote]]] = field(default_factory=dict)
 
     def layers(self) -> list[int]:
-        """The numbers of the voices with notes, in order."""
         return sorted({note.layer for note in self.notes})
 
     def words(self) -> str:
@@ -226,7 +221,6 @@ class Staff:
         return " ".join(self.syllables).replace("- ", "").rstrip("-")
 
     def sign(self, onset: Fraction, name: str, value: str | None) -> None:
-        """A clef, key signature or metre from here on."""
         if value is None or getattr(self.now, name) == value:
             return
         setattr(self.now, name, value)
@@ -236,7 +230,6 @@ class Staff:
             self.changes.setdefault(onset, {})[name] = value
 
     def warn(self, element: Element, reason: str, expected: str, found: str) -> None:
-        """Remember a problem at the place of an element."""
         note_problem(self.problems, Problem(reason, expected, found, element.column, line=element.line))
 
 
@@ -316,26 +309,24 @@ def _clef(shape: str, line: str, displacement: str, place: str) -> str | None:
 
 def _set_key(staff: Staff, onset: Fraction, signature: str, mode: str, element: Element) -> None:
     count = integer(signature[:-1]) if signature[-1:] in ("s", "f") else 0
-    sharps = signature.endswith("s")
-    if signature and count is not None and 0 <= count <= 7:
-        letters = (ORDER_OF_SHARPS if sharps else ORDER_OF_FLATS)[:count]
-        alterations = dict.fromkeys(letters, 1 if sharps else -1)
+    fifths = None if count is None or not 0 <= count <= 7 else count if signature.endswith("s") else -count
+    if signature and fifths is not None:
+        alterations = altered_by(fifths)
     else:
         accidentals = [child for child in element.children if child.tag == "keyAccid"]
         named = {a.get("pname").lower(): ALTERATIONS.get(a.get("accid"), 0) for a in accidentals}
         alterations = {name.upper(): value for name, value in named.items() if name in LETTERS}
         if not alterations:
             return
-        count = None
+        fifths = None
     staff.key_alterations = {LETTERS[name.lower()]: value for name, value in alterations.items()}
     text = signature_text({name: value for name, value in alterations.items() if abs(value) == 1})
     staff.sign(onset, "key_signature", text or ("n" if staff.now.key_signature else None))
     if onset == 0 and not staff.notes and staff.start.key is None:
-        staff.start.key = _key_name(element, mode, count if sharps or count is None else -count)
+        staff.start.key = _key_name(element, mode, fifths)
 
 
 def _key_name(element: Element, mode: str, fifths: int | None) -> str | None:
-    """The key in words, where the mode is known: "D major", "F# minor"."""
     if not mode:
         return None
     if letter := element.get("pname") or element.get("key.pname"):

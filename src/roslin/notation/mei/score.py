@@ -97,7 +97,6 @@ class Score:
         self.bars = 0
 
     def read(self) -> list[Staff]:
-        """Its staves, in the order of their definition."""
         self._section(self.element)
         if self.tells_notes:
             self._tell_what_was_not_met(self.element, "1")

@@ -63,7 +63,6 @@ def records(
 
 
 def _parts(file: File, track: Track, channel: int | None) -> list[list[Note]]:
-    """The notes of each melody of a track."""
     if channel is not None:
         notes = [note for note in track.notes if note.channel == channel]
         return [notes] if notes else []
@@ -177,14 +176,12 @@ class _Seconds(NamedTuple):
         return cls(starts, np.concatenate([[0.0], np.cumsum(np.diff(starts) * of_a_tick[:-1])]), of_a_tick)
 
     def at(self, ticks: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Times of the file in seconds."""
         tempo = np.searchsorted(self.starts, ticks, side="right") - 1
         found: npt.NDArray[np.float64] = self.seconds[tempo] + (ticks - self.starts[tempo]) * self.of_a_tick[tempo]
         return found
 
 
 def _first(values: list[_Any]) -> _Any:
-    """The first that is not empty."""
     return next((value for value in values if value), values[0])
 
 
@@ -223,7 +220,6 @@ def _changes(metres: list[MetreChange], keys: list[KeyChange], end: int) -> tupl
 
 
 def _spelled(onsets: Numbers, pitches: npt.NDArray[np.int64], keys: list[KeyChange]) -> npt.NDArray[np.int16]:
-    """Base-40 numbers after the key signature at each onset; the usual spelling where there is none."""
     tables = np.array([_SPELLINGS[0], *(_SPELLINGS[key.sharps + key.minor] for key in keys)])
     in_force = np.searchsorted([key.time for key in keys], onsets, side="right")
     spelled: npt.NDArray[np.int16] = tables[in_force, pitches]

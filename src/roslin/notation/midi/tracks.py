@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER
-from roslin.melody.pitches import LINE_OF_FIFTHS, ORDER_OF_FLATS, ORDER_OF_SHARPS
+from roslin.melody.pitches import LINE_OF_FIFTHS, altered_by, signature_text
 from roslin.notation.midi import limits
 from roslin.notation.record import note_problem
 
@@ -53,12 +53,10 @@ class MetreChange(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As it is written: 3/4."""
         return f"{self.beats}/{self.unit}"
 
     @property
     def bar_ticks(self) -> int:
-        """The length of a bar."""
         return self.beats * (WHOLE // self.unit)
 
 
@@ -71,14 +69,10 @@ class KeyChange(NamedTuple):
 
     @property
     def signature(self) -> str:
-        """In the spelling of Plaine & Easie: xFC, bBE; n for none."""
-        if self.sharps < 0:
-            return "b" + ORDER_OF_FLATS[: -self.sharps]
-        return "x" + ORDER_OF_SHARPS[: self.sharps] if self.sharps else "n"
+        return signature_text(altered_by(self.sharps)) or "n"
 
     @property
     def name(self) -> str:
-        """In words: D major."""
         return f"{LINE_OF_FIFTHS[self.sharps + 7 + 3 * self.minor]} {'minor' if self.minor else 'major'}"
 
 
@@ -104,7 +98,6 @@ class Clock(NamedTuple):
     denominator: int
 
     def ticks(self, time: int) -> int:
-        """A time of the file in our ticks, rounded half up."""
         return (2 * time * self.numerator + self.denominator) // (2 * self.denominator)
 
 
@@ -170,7 +163,6 @@ def read_file(data: bytes) -> File:
 
 
 def _envelope(data: bytes) -> tuple[int, int]:
-    """Where the MIDI file starts and ends; in a RIFF file, inside its chunk "data"."""
     if not data.startswith(b"RIFF"):
         return 0, len(data)
     place = 12
@@ -199,7 +191,6 @@ def _clock(division: int, place: int, problems: list[Problem]) -> Clock:
 
 
 def _read_tracks(data: bytes, place: int, end: int, problems: list[Problem]) -> list[Track]:
-    """Every track. Chunks with other names are skipped, as the standard asks."""
     reader = _TrackReader()
     tracks: list[Track] = []
     while end - place >= 8:
@@ -242,8 +233,6 @@ def _next_track(data: bytes, place: int, end: int) -> int:
 
 
 class _TrackReader:
-    """Turns the bytes of one track after the other into notes and signs, within limits for the whole file."""
-
     def __init__(self) -> None:
         self.events_left = limits.MAX_EVENTS
         self.notes_left = limits.MAX_NOTES
@@ -294,7 +283,6 @@ class _TrackReader:
         raise refusal("too many events", f"at most {limits.MAX_EVENTS}", "more", self.start + self.event)
 
     def _number(self) -> int:
-        """A number of one to four bytes with seven bits each."""
         value = 0
         for _ in range(4):
             byte = self.chunk[self.place]
@@ -347,7 +335,6 @@ class _TrackReader:
                 self._close(channel, pitch, onset)
 
     def _meta_or_system(self, status: int) -> bool:
-        """Reads a meta or a system exclusive event; True at the end of the track."""
         if status not in (0xF0, 0xF7, 0xFF):
             raise _DamageError("event that no file may have", "a channel, meta or exclusive event", f"{status:02X}")
         kind = -1

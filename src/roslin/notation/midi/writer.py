@@ -10,7 +10,7 @@ import numpy as np
 
 from roslin.errors import MelodyError
 from roslin.melody import TICKS_PER_QUARTER, Melody
-from roslin.melody.pitches import ORDER_OF_FLATS, ORDER_OF_SHARPS
+from roslin.melody.pitches import fifths_of
 from roslin.notation.midi.tracks import (
     END_EVENT,
     INSTRUMENT_EVENT,
@@ -60,7 +60,6 @@ def write_midi(melody: Melody, *, beats_per_minute: float = 100) -> bytes:
 
 
 def _sounding(melody: Melody) -> list[tuple[int, int, int, int]]:
-    """(onset, end, pitch, voice) of the notes that take time."""
     notes = melody.notes[~melody.notes["is_grace"]]
     onsets = notes["onset_ticks"]
     columns = (onsets, onsets + notes["duration_ticks"], notes["pitch_midi"], notes["voice"])
@@ -68,7 +67,6 @@ def _sounding(melody: Melody) -> list[tuple[int, int, int, int]]:
 
 
 def _note_events(rows: list[tuple[int, int, int, int]], voices: list[int], division: int) -> list[_Event]:
-    """Starts and ends in order of time; at one time, ends come first."""
     events = []
     for onset, end, pitch, voice in rows:
         channel = voices.index(voice)
@@ -131,24 +129,15 @@ _UNITS = tuple(1 << power for power in range(MAX_DENOMINATOR_POWER + 1))
 
 
 def _key_signs(melody: Melody) -> list[_Event]:
-    """Key signatures that are a row of sharps or of flats in their usual order."""
     minor = "minor" in (melody.key or "").lower()
     keys = [(0, melody.key_signature or ("n" if melody.key in ("C major", "A minor") else None))]
     keys += [(change.onset_ticks, change.key_signature) for change in melody.changes]
     signs = []
     for time, text in keys:
-        sharps = _sharps(text) if text else None
+        sharps = fifths_of(read_key_signature(text).alterations) if text else None
         if sharps is not None:
             signs.append((time, _meta(KEY_EVENT, bytes((sharps % 256, minor)))))
     return signs
-
-
-def _sharps(text: str) -> int | None:
-    altered = read_key_signature(text).alterations
-    for sign, order in ((1, ORDER_OF_SHARPS), (-1, ORDER_OF_FLATS)):
-        if dict(altered) == dict.fromkeys(order[: len(altered)], sign):
-            return sign * len(altered)
-    return None
 
 
 def _track_bytes(events: list[_Event]) -> bytes:

@@ -139,7 +139,6 @@ def _read_incipit(incipit: Incipit, repeats: Repeats, *, strict: bool) -> Record
 
 
 def _refusal(music: Music, notes: int) -> Problem | None:
-    """Why a string with this number of notes is not taken for music, if it is not."""
     first = music.problems[0] if music.problems else None
     if not notes:
         found = first.found if first else "only rests" if music.time else "none"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from roslin.errors import Problem
 from roslin.melody import TICKS_PER_QUARTER, NoteTable, SignatureChange, note_table
 from roslin.melody.pitches import LETTERS, pitch_numbers
+from roslin.notation.lengths import usual_time
 from roslin.notation.record import Repeats, note_problem
 
 # More than this in one incipit is not music.
@@ -35,11 +36,6 @@ LOWEST_WRITTEN, HIGHEST_WRITTEN = 1, 7  # octaves: three commas and four apostro
 _OLD_TIES = re.compile(r"[\"♯]|-[0-9]+\s*(?:/|$)|(?<![A-G])t[A-G]|([A-G])_[^A-G=\-]{0,40}\1")
 
 
-def usual_time(count: int) -> int:
-    """How many plain notes a tuplet without a stated total takes the time of: 3:2, 5:4, 6:4, 7:4, 9:8; 2:3 and 4:3."""
-    return 3 if count in (2, 4) else 1 << max(count - 1, 1).bit_length() - 1
-
-
 @lru_cache(maxsize=1024)
 def _pitch_numbers(letter: str, octave: int, alter: int) -> tuple[int, int]:
     return pitch_numbers(LETTERS.index(letter), octave, alter)
@@ -51,6 +47,9 @@ class Span(NamedTuple):
     time: int
     row: int
     column: int
+
+
+_START = Span(0, 0, 0)
 
 
 @dataclass(slots=True, eq=False)
@@ -69,87 +68,78 @@ class WrittenNote:
     prolongs: WrittenNote | None
 
 
+@dataclass(slots=True, eq=False)
 class Music:
     """One music string, and the music read from it up to `position`."""
 
-    def __init__(
-        self,
-        text: str,
-        start: int,
-        alterations: Mapping[str, int],
-        measure: int,
-        repeats: Repeats,
-        *,
-        strict: bool,
-        version: int | None = None,
-    ):
-        self.text = text
-        self.position = start
-        self.alterations = alterations
-        self.measure = measure
-        self.repeats = repeats
-        self.strict = strict
-        # Only version 2 closes a chord with ">"; then "^" opens one instead of joining two notes.
-        self.chords_have_end = ">" in text if version is None else version == 2
-        self.ties_are_old = version != 2 and "_" in text and _OLD_TIES.search(text) is not None
+    text: str
+    position: int
+    alterations: Mapping[str, int]
+    measure: int  # the length of a bar
+    repeats: Repeats
+    strict: bool
+    version: int | None = None
+    # Only version 2 closes a chord with ">"; then "^" opens one instead of joining two notes.
+    chords_have_end: bool = field(init=False)
+    ties_are_old: bool = field(init=False)
 
-        # Results.
-        self.problems: list[Problem] = []
-        self.unreadable = 0  # signs that were left out
-        self.doubtful_notes = 0  # lower-case letters that were taken for notes
-        self.barlines: list[int] = []
-        self.changes: list[SignatureChange] = []
-        self.written: list[WrittenNote] = []
-        self.in_order = True  # no two notes start together
-        self.time = 0
+    # Results.
+    problems: list[Problem] = field(default_factory=list)
+    unreadable: int = 0  # signs that were left out
+    doubtful_notes: int = 0  # lower-case letters that were taken for notes
+    barlines: list[int] = field(default_factory=list)
+    changes: list[SignatureChange] = field(default_factory=list)
+    written: list[WrittenNote] = field(default_factory=list)
+    in_order: bool = True  # no two notes start together
+    time: int = 0
 
-        # In force for the next note.
-        self.octave = 4
-        self.lengths: tuple[int, ...] = (TICKS_PER_QUARTER,)
-        self.length_index = 0
-        self.length_end = -1  # where the text of the lengths ends: a tuplet directly behind it fills the last one
-        self.accidental: int | None = None
-        self.accidental_column = 0
-        self.bar_alterations: dict[tuple[str, int], int] = {}
-        self.ties: dict[tuple[str, int], WrittenNote] = {}
-        self.tie_column = 0
-        self.grace = ""  # "g" or "q" while notes are grace notes
-        self.grace_column = 0
-        self.grace_notes_left = 0  # 0: up to the sign that ends them
+    # In force for the next note.
+    octave: int = 4
+    lengths: tuple[int, ...] = (TICKS_PER_QUARTER,)
+    length_index: int = 0
+    length_end: int = -1  # where the text of the lengths ends: a tuplet directly behind it fills the last one
+    accidental: int | None = None
+    accidental_column: int = 0
+    bar_alterations: dict[tuple[str, int], int] = field(default_factory=dict)
+    ties: dict[tuple[str, int], WrittenNote] = field(default_factory=dict)
+    tie_column: int = 0
+    grace: str = ""  # "g" or "q" while notes are grace notes
+    grace_column: int = 0
+    grace_notes_left: int = 0  # 0: up to the sign that ends them
 
-        # The last note or chord (empty after a rest), and where its text ends.
-        self.event: list[WrittenNote] = []
-        self.event_end = -1
+    # The last note or chord (empty after a rest), and where its text ends.
+    event: list[WrittenNote] = field(default_factory=list)
+    event_end: int = -1
 
-        # Begun and not ended.
-        self.joins_chord = False
-        self.chord_column = 0
-        self.beam_columns: list[int] = []
-        self.tuplet: Span | None = None
-        self.tuplet_total = 0
-        self.tuplet_count = 0
-        self.fermata = False
-        self.figure: Span | None = None
-        self.bar_start = Span(0, 0, 0)
-        self.last_bar: tuple[Span, Span] | None = None
-        self.measures_of_rest = 0
+    # Begun and not ended.
+    joins_chord: bool = False
+    chord_column: int = 0
+    beam_columns: list[int] = field(default_factory=list)
+    tuplet: Span | None = None
+    tuplet_total: int = 0
+    tuplet_count: int = 0
+    fermata: bool = False
+    figure: Span | None = None
+    bar_start: Span = _START
+    last_bar: tuple[Span, Span] | None = None
+    measures_of_rest: int = 0
+
+    def __post_init__(self) -> None:
+        self.chords_have_end = ">" in self.text if self.version is None else self.version == 2
+        self.ties_are_old = self.version != 2 and "_" in self.text and _OLD_TIES.search(self.text) is not None
 
     def problem(self, reason: str, column: int, expected: str = "", found: str = "", taken: str = "") -> None:
-        """Note a problem; strict reading ends with it."""
         note_problem(self.problems, Problem(reason, expected, found, column, taken=taken), strict=self.strict)
 
     def found_at(self, position: int) -> str:
-        """The sign at a position, for a message."""
         return repr(self.text[position]) if position < len(self.text) else "the end"
 
     def here(self, column: int) -> Span:
-        """The current place."""
         return Span(self.time, len(self.written), column)
 
     # -- notes and rests ----------------------------------------------------------------------------------------------
 
     def next_length(self) -> int:
-        """The length of the next note or rest: one in force, or the next of a pattern."""
         lengths, index = self.lengths, self.length_index
         if len(lengths) == 1:
             return lengths[0]
@@ -157,7 +147,6 @@ class Music:
         return lengths[index]
 
     def note(self, letter: str) -> None:
-        """A note of this name, with the alteration that holds for it."""
         self.position += 1
         octave = self.octave
         alter = self.accidental
@@ -195,7 +184,9 @@ class Music:
             if is_grace:
                 duration = 0 if self.grace == "g" else self.lengths[self.length_index]
                 self.in_order = False
-                self._count_grace_note()
+                if self.grace_notes_left == 1:
+                    self.grace = ""
+                self.grace_notes_left = max(self.grace_notes_left - 1, 0)
             else:
                 duration = self.next_length()
                 self.time = onset + duration
@@ -206,21 +197,12 @@ class Music:
         self.event.append(note)
         self.event_end = self.position
 
-    def _count_grace_note(self) -> None:
-        """After the last of a known number of grace notes, notes are of full size again."""
-        if self.grace_notes_left:
-            self.grace_notes_left -= 1
-            if not self.grace_notes_left:
-                self.grace = ""
-
     def drop_accidental(self) -> None:
-        """Forget an accidental that no note followed."""
         if self.accidental is not None:
             self.accidental = None
             self.problem("accidental without a note", self.accidental_column, "a note", self.found_at(self.position))
 
     def rest_measures(self, digits: str, column: int) -> None:
-        """Some bars of rest."""
         if len(digits) > 4:
             self.problem("too many bars of rest", column, f"at most {MAX_MEASURES_OF_REST}", digits[:20])
             digits = "1"
@@ -232,7 +214,6 @@ class Music:
     # -- ties ---------------------------------------------------------------------------------------------------------
 
     def open_ties(self, column: int, notes: list[WrittenNote]) -> None:
-        """Ties lead on from these notes."""
         if notes[0].is_grace:
             self.problem("tie after a grace note, read as a slur", column, "a note of full size before the tie")
             return
@@ -241,7 +222,6 @@ class Music:
             self.ties[note.letter, note.octave] = note
 
     def _tied_note(self, letter: str, octave: int, alter: int) -> WrittenNote | None:
-        """The note that an open tie leads from to this pitch, if there is one; the tie is closed."""
         earlier = self.ties.get((letter, octave))
         if earlier is None or earlier.alter != alter:
             return None
@@ -256,7 +236,6 @@ class Music:
             self.lose_ties()
 
     def lose_ties(self) -> None:
-        """Close all ties that are open: they lead to no note of their pitch."""
         if self.ties and self.tie_column:
             self.problem("tie to another pitch, read as a slur", self.tie_column, "the same note after the tie")
         self.ties.clear()
@@ -320,15 +299,7 @@ class Music:
                 lengths[id(root)] += note.duration
         return note_table(
             [
-                (
-                    note.onset,
-                    lengths[id(note)],
-                    note.midi,
-                    note.base40,
-                    note.is_grace,
-                    0,
-                    note.column - first_column,
-                )
+                (note.onset, lengths[id(note)], note.midi, note.base40, note.is_grace, 0, note.column - first_column)
                 for note in self.written
                 if note.prolongs is None
             ],

@@ -75,7 +75,6 @@ class MusicReader(Music):
     """Reads `text[start:]`, under a key that alters these letters and a bar of this many ticks."""
 
     def read(self) -> None:
-        """Read to the end."""
         readers, length = _READERS, len(self.text)
         if length > MAX_CHARACTERS:
             raise NotationError(Problem("too long for one incipit", f"at most {MAX_CHARACTERS} signs", str(length), 1))
@@ -105,7 +104,6 @@ class MusicReader(Music):
         self.drop_accidental()
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        """Match a pattern whose first character has been seen already, so that it cannot fail."""
         match = pattern.match(self.text, self.position)
         assert match is not None
         return match
@@ -124,7 +122,6 @@ class MusicReader(Music):
         self._set_octave(3 + len(marks) if marks[0] == "'" else 4 - len(marks), match.end())
 
     def _set_octave(self, octave: int, end: int) -> None:
-        """The octave from here on; its marks reach to `end`."""
         if not LOWEST_WRITTEN <= octave <= HIGHEST_WRITTEN:
             self.problem("too many octave marks", self.position + 1, "at most four ' or three ,", f"octave {octave}")
             octave = max(_LOWEST_OCTAVE, min(octave, _HIGHEST_OCTAVE))
@@ -134,7 +131,6 @@ class MusicReader(Music):
         self.position = end
 
     def _length(self) -> None:
-        """Digits and dots: the length from here on, or a pattern of lengths."""
         match = self._match(_LENGTHS)
         text = match[0]
         if text.count(".") > MAX_DOTS and "." * (MAX_DOTS + 1) in text:
@@ -193,7 +189,6 @@ class MusicReader(Music):
     # -- ties ---------------------------------------------------------------------------------------------------------
 
     def _tie(self) -> None:
-        """+: the note or chord before it goes on in the next."""
         column = self.position + 1
         follows = self.event_end == self.position and bool(self.event)
         self.position += 1
@@ -366,7 +361,6 @@ class MusicReader(Music):
             self.barlines.append(self.time)
 
     def _close_open_signs(self, column: int, found: str) -> None:
-        """Report and end signs that should have ended before the bar line."""
         if self.tuplet is not None:
             self.problem("tuplet without an end", self.tuplet.column, ") before the bar line", found)
             self.end_tuplet()

@@ -148,7 +148,6 @@ def _from_field_lines(text: str) -> Iterator[Incipit | Problem]:
 
 
 def _lines_of_fields(text: str) -> Iterator[tuple[int, str]]:
-    """(number, line) with one field a line, whatever the text has."""
     lines = text.splitlines()
     for number, line in enumerate(lines, start=1):
         for part in _NEXT_FIELD.split(line):

@@ -12,20 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from roslin.errors import ArgumentError, NotationError, Problem
 from roslin.melody import Melody, SignatureChange
 from roslin.melody.pitches import LETTERS, is_spelled, spelled
-from roslin.notation.pae.music import (
-    HIGHEST_WRITTEN,
-    LENGTH_TICKS,
-    LOWEST_WRITTEN,
-    MAX_DOTS,
-    MAX_NOTES,
-    usual_time,
-)
+from roslin.notation.lengths import Piece, dotted, pieces_of, ticks_in_tuplet, tuplet_at, values_for
+from roslin.notation.pae.music import HIGHEST_WRITTEN, LENGTH_TICKS, LOWEST_WRITTEN, MAX_NOTES
 from roslin.notation.pae.signatures import NO_ALTERATIONS, WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
 
 _ACCIDENTALS = {-2: "bb", -1: "b", 0: "n", 1: "x", 2: "xx"}
@@ -33,30 +26,10 @@ _ACCIDENTALS = {-2: "bb", -1: "b", 0: "n", 1: "x", 2: "xx"}
 MAX_TOGETHER = 32
 MAX_VALUES = 1_000  # tied values of one note, or rests one after another
 
-_TUPLETS = (3, 5, 7, 9, 11, 13, 15)
-
+# The sign for neumes, "7.", is no note value.
 _SINGLE = {
-    2 * ticks - (ticks >> dots): digit + "." * dots
-    for dots in reversed(range(MAX_DOTS))
-    for digit, ticks in LENGTH_TICKS.items()
-    if ticks % (1 << dots) == 0 and (digit, dots) != ("7", 1)  # "7." means neumes
+    ticks: digit + "." * dots for ticks, (digit, dots) in dotted(LENGTH_TICKS, 3).items() if (digit, dots) != ("7", 1)
 }
-_DESCENDING = sorted(_SINGLE, reverse=True)
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A stretch of time in which the same notes sound; without notes it is a rest."""
-
-    onset: int
-    end: int
-    rows: tuple[int, ...]
-    continuing: frozenset[int] = frozenset()  # rows that began earlier
-    going_on: frozenset[int] = frozenset()  # rows that end later
-
-    @property
-    def ticks(self) -> int:
-        return self.end - self.onset
 
 
 def write(melody: Melody, style: str = "line") -> str:
@@ -67,8 +40,7 @@ def write(melody: Melody, style: str = "line") -> str:
     """
     if style not in _STYLES:
         raise ArgumentError(f"style must be one of {', '.join(_STYLES)}; got {style!r}")
-    clef, key, metre = melody.clef or "G-2", melody.key_signature or "", melody.metre or ""
-    return _STYLES[style](clef, key, metre, write_music(melody))
+    return _STYLES[style](melody.clef or "G-2", melody.key_signature or "", melody.metre or "", write_music(melody))
 
 
 def as_catalogued(melody: Melody) -> str:
@@ -86,26 +58,17 @@ def _line(clef: str, key: str, metre: str, music: str) -> str:
     return f"%{clef}" + (f"@{metre}" if metre else "") + (f"${key}" if key else "") + f" {music}"
 
 
-def _fields(clef: str, key: str, metre: str, music: str) -> str:
-    named = (("clef", clef), ("keysig", key), ("timesig", metre), ("data", music))
-    return "\n".join(f"@{name}:{value}" for name, value in named if value)
+def _named(names: tuple[str, ...], values: tuple[str, ...]) -> dict[str, str]:
+    """What there is of clef, key signature, metre and music, by the names of a representation."""
+    return {name: value for name, value in zip(names, values, strict=True) if value}
 
 
-def _json(clef: str, key: str, metre: str, music: str) -> str:
-    named = {"clef": clef, "keysig": key, "timesig": metre, "data": music}
-    return json.dumps({name: value for name, value in named.items() if value})
-
-
-def _marc(clef: str, key: str, metre: str, music: str) -> str:
-    named = (("g", clef), ("n", key), ("o", metre), ("p", music))
-    return " ".join(f"${name} {value}" for name, value in named if value)
-
-
-_STYLES: dict[str, Callable[[str, str, str, str], str]] = {
+_FIELD_NAMES = ("clef", "keysig", "timesig", "data")
+_STYLES: dict[str, Callable[..., str]] = {
     "line": _line,
-    "fields": _fields,
-    "json": _json,
-    "marc": _marc,
+    "fields": lambda *parts: "\n".join(f"@{name}:{value}" for name, value in _named(_FIELD_NAMES, parts).items()),
+    "json": lambda *parts: json.dumps(_named(_FIELD_NAMES, parts)),
+    "marc": lambda *parts: " ".join(f"${name} {value}" for name, value in _named(("g", "n", "o", "p"), parts).items()),
     "music": lambda *parts: parts[-1],
 }
 
@@ -155,33 +118,17 @@ class _PaeWriter:
 
     # -- time -------------------------------------------------------------------------------------------------------
 
-    def _pieces(self) -> Iterator[_Piece]:
+    def _pieces(self) -> Iterator[Piece]:
         plain = (~self.melody.notes["is_grace"]).nonzero()[0].tolist()
-        cuts = {0, *self.bars, *self.changes, *self.graces}
-        for row in plain:
-            cuts |= {self.onsets[row], self.ends[row]}
-        edges, upcoming = sorted(cuts), iter([*plain, -1])
-        sounding: list[int] = []
-        following = next(upcoming)
-        for left, right in pairwise(edges):
-            sounding = [row for row in sounding if self.ends[row] > left]
-            while following >= 0 and self.onsets[following] == left:
-                sounding.append(following)
-                following = next(upcoming)
-            if len(sounding) > MAX_TOGETHER:
+        for piece in pieces_of(plain, self.onsets, self.ends, {0, *self.bars, *self.changes, *self.graces}):
+            if len(piece.rows) > MAX_TOGETHER:
+                found = f"{len(piece.rows)}"
                 raise NotationError(
-                    Problem("too many notes at once for Plaine & Easie", f"at most {MAX_TOGETHER}", f"{len(sounding)}")
+                    Problem("too many notes at once for Plaine & Easie", f"at most {MAX_TOGETHER}", found)
                 )
-            yield _Piece(
-                left,
-                right,
-                tuple(sounding),
-                frozenset(row for row in sounding if self.onsets[row] < left),
-                frozenset(row for row in sounding if self.ends[row] > right),
-            )
+            yield piece
 
-    def _run(self, pieces: list[_Piece], index: int) -> int:
-        """Write one piece, or a tuplet of several; return the index of the next piece."""
+    def _run(self, pieces: list[Piece], index: int) -> int:
         piece = pieces[index]
         measures, left_over = divmod(piece.ticks, self.measure)
         whole_bars = measures and not left_over and piece.end in self.bars and self.at_bar_start
@@ -192,37 +139,21 @@ class _PaeWriter:
         if lengths:
             self._piece(piece, lengths)
             return index + 1
-        count, stop = self._tuplet(pieces, index)
+        stops = {*self.bars, *self.changes}
+        count, stop = tuplet_at(pieces, index, _values, stops, "Plaine & Easie")
         total = _SINGLE.get(pieces[stop - 1].end - piece.onset, "")  # a group that the end cuts off may have none
         self.out.append(f"{total}(")
         self.length = ""
         for inner in pieces[index:stop]:
             if inner is not piece:
                 self._signs(inner.onset)
-            self._piece(inner, _values(_scaled(inner, count, usual_time(count))) or [])
+            self._piece(inner, _values(ticks_in_tuplet(inner, count)) or [])
         self.out.append(f";{count})")
         return stop
-
-    def _tuplet(self, pieces: list[_Piece], index: int) -> tuple[int, int]:
-        """The smallest tuplet number that makes the piece writable, and where its group ends.
-
-        The group goes on while time is off the plain grid, but never across a bar line or another sign.
-        """
-        for count in _TUPLETS:
-            stop = index
-            while stop < len(pieces) and _values(_scaled(pieces[stop], count, usual_time(count))):
-                stop += 1
-                here = pieces[stop - 1].end
-                if _values(here - pieces[index].onset) or here in self.bars or here in self.changes:
-                    break
-            if stop > index:
-                return count, stop
-        raise NotationError(Problem("a length that Plaine & Easie cannot write", found=f"{pieces[index].ticks} ticks"))
 
     # -- signs ------------------------------------------------------------------------------------------------------
 
     def _signs(self, tick: int) -> None:
-        """The bar line, the changes and the grace notes that stand at a place in time."""
         self.at_bar_start = tick == 0 or tick in self.bars
         if tick in self.bars:
             self.bars.discard(tick)
@@ -256,25 +187,27 @@ class _PaeWriter:
                 self._note(row, values[0])
             self.out.append("r" if len(chord) > 1 else "")
 
-    def _piece(self, piece: _Piece, values: list[str]) -> None:
+    def _piece(self, piece: Piece, values: list[str]) -> None:
         # A "+" after the last note of a chord ties all of it, one before "^" only its own note: so notes that end
         # here come last.
-        rows = sorted(piece.rows, key=lambda row: row not in piece.going_on)
+        held = {row for row in piece.rows if self.ends[row] > piece.end}
+        rows = sorted(piece.rows, key=lambda row: row not in held)
+        begun = {row for row in piece.rows if self.onsets[row] < piece.onset}
         places = {_spelling(self.base40[row], self.midi[row])[:2] for row in rows}
-        if len(places) < len(rows) and (piece.going_on or piece.continuing or len(values) > 1):
+        if len(places) < len(rows) and (held or begun or len(values) > 1):
             raise NotationError(Problem("two tied notes on one line or space cannot be written in Plaine & Easie"))
         for position, value in enumerate(values):
             inner = position < len(values) - 1
             for number, row in enumerate(rows):
                 self.out.append("^" if number else "")
-                self._note(row, "" if number else value, tied=row in piece.continuing or position > 0)
-                alone = not inner and len(piece.going_on) < len(rows)
-                if row in piece.going_on and alone:
+                self._note(row, "" if number else value, tied=row in begun or position > 0)
+                alone = not inner and len(held) < len(rows)
+                if row in held and alone:
                     self.out.append("+")
             if not rows:
                 self._value(value)
                 self.out.append("-")
-            elif inner or len(piece.going_on) == len(rows):
+            elif inner or len(held) == len(rows):
                 self.out.append("+")
 
     def _value(self, value: str) -> None:
@@ -299,20 +232,8 @@ class _PaeWriter:
         self.out.append(letter)
 
 
-def _scaled(piece: _Piece, count: int, plain: int) -> int:
-    ticks = piece.ticks * count
-    return ticks // plain if ticks % plain == 0 else 0
-
-
 def _values(ticks: int) -> list[str] | None:
-    """Note values that add up to a length, longest first, or None."""
-    values: list[str] = []
-    if ticks > MAX_VALUES * _DESCENDING[0]:
-        return None
-    for single in _DESCENDING if ticks not in _SINGLE else [ticks]:
-        times, ticks = divmod(ticks, single)
-        values += [_SINGLE[single]] * times
-    return values if values and not ticks else None
+    return values_for(ticks, _SINGLE, MAX_VALUES)
 
 
 def _spelling(base40: int, midi: int) -> tuple[str, int, int]:
