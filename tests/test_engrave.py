@@ -351,10 +351,10 @@ def test_what_notation_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
         mei_from_melody(many)
     with pytest.raises(NotationError, match="there are no notes"):
         mei_from_melody(Melody.from_notes([], [], []))
-    monkeypatch.setattr(score, "MAX_NOTES", 3)
+    monkeypatch.setattr(score, "MAX_DRAWN_NOTES", 3)
     with pytest.raises(NotationError, match="too many notes for a drawing; expected at most 3; found 4"):
         mei_from_melody(read(MUSIC[0]))
-    monkeypatch.setattr(score, "MAX_NOTES", 10)
+    monkeypatch.setattr(score, "MAX_DRAWN_NOTES", 10)
     monkeypatch.setattr(score, "MAX_BAR_LINES", 0)
     with pytest.raises(NotationError, match="too many bar lines for a drawing; expected at most 0; found 1"):
         mei_from_melody(read(MUSIC[0]))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roslin.represent.keys import KEYS, PROFILES, RATINGS, REACH, Key, find_key, local_keys
+from roslin.represent.keys import AREA_REACH, KEYS, PROFILES, RATINGS, Key, find_key, local_keys
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_a_melody_that_modulates_has_the_key_of_each_part_in_it() -> None:
     """Twenty notes in C major, then the same in F sharp major, which shares two notes with it."""
     line = C_MAJOR + UP_A_TRITONE
     keys = named(local_keys(np.arange(40), line, np.ones(40)))
-    assert keys[: 20 - REACH] == ["C major"] * (20 - REACH)
-    assert keys[20 + REACH :] == ["F sharp major"] * (20 - REACH)
+    assert keys[: 20 - AREA_REACH] == ["C major"] * (20 - AREA_REACH)
+    assert keys[20 + AREA_REACH :] == ["F sharp major"] * (20 - AREA_REACH)
     assert keys[16] == "C major"  # more of its area is there than here
     assert keys[24] == "F sharp major"
     assert len({str(find_key(line, np.ones(40))), "C major", "F sharp major"}) < 3  # one key for all is wrong for half
@@ -74,7 +74,7 @@ def test_a_melody_that_modulates_has_the_key_of_each_part_in_it() -> None:
 
 def test_within_an_area_all_notes_have_the_key_of_the_whole() -> None:
     random = np.random.default_rng(5)
-    for notes in (1, 2, 5, REACH + 1):
+    for notes in (1, 2, 5, AREA_REACH + 1):
         for _ in range(50):
             pitches, weights = random.integers(48, 80, notes), random.choice([0.25, 0.5, 1.0, 3.0], notes)
             expected = find_key(pitches, weights).number

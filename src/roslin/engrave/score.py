@@ -40,8 +40,8 @@ from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange
 from roslin.notation.lengths import Piece, pieces_of, ticks_in_tuplet, tuplet_at, usual_time
 from roslin.notation.pae.signatures import WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
 
-MAX_VOICES = 8
-MAX_NOTES = 5000
+MAX_DRAWN_VOICES = 8
+MAX_DRAWN_NOTES = 5000
 MAX_BAR_LINES = 2000
 
 _INVISIBLE_BAR_TICKS = 8 * TICKS_PER_QUARTER
@@ -107,8 +107,8 @@ class _Score:
         self.voices = [rows_of[voice] for voice in sorted(rows_of)]
         if not self.voices:
             raise NotationError(Problem("there are no notes"))
-        _check_number("voices", len(self.voices), MAX_VOICES)
-        _check_number("notes", len(notes), MAX_NOTES)
+        _check_number("voices", len(self.voices), MAX_DRAWN_VOICES)
+        _check_number("notes", len(notes), MAX_DRAWN_NOTES)
         _check_number("bar lines", len(melody.barlines_ticks), MAX_BAR_LINES)
         self.changes = sorted(melody.changes, key=lambda change: change.onset_ticks)
         self.bars = list(self._bars())

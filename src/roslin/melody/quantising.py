@@ -30,7 +30,7 @@ _UPBEAT = 0.6  # the price of beginning off the beat
 _COMPOUND = 1  # the price of beats of three
 _GRID = 0.25  # quarters between the places in a beat
 _SIMPLE, _TRIPLE = 4, 6  # places in a beat
-_LONGEST = 4.0  # seconds; a longer time between two onsets is a pause, of the longest value at any tempo
+_LONGEST_NOTE = 4.0  # seconds; a longer time between two onsets is a pause, of the longest value at any tempo
 _SHORTEST = 0.01  # seconds
 _TOGETHER = 0.03  # seconds; notes that begin within it are a chord
 
@@ -74,7 +74,7 @@ def _followed(lengths: Floats, places: int) -> tuple[float, Floats, Floats]:
     for k, length in enumerate(lengths):
         spread = np.hypot(_OF_LENGTH, _OF_ONSET / np.minimum(length, expected))
         misses = (np.log(length / expected) / spread) ** 2 + _RARE
-        if length > _LONGEST:
+        if length > _LONGEST_NOTE:
             misses[:, :-1], misses[:, -1] = np.inf, 0.0
         padded = np.pad(costs, ((_TEMPO_MOVES, _TEMPO_MOVES), (0, 0)), constant_values=np.inf)
         changed = padded[window] + _CHANGES[:, None]

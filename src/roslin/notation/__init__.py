@@ -158,8 +158,12 @@ def records(
     if isinstance(source, str) and not is_path(source):
         source = source.encode(errors="replace")
     name = "" if isinstance(source, bytes) else str(source)
+    if isinstance(source, bytes):
+        streams = iter([Stream("", lambda: nullcontext(io.BufferedReader(io.BytesIO(source))))])
+    else:
+        streams = open_streams(Path(source), named or None)
     try:
-        for stream in _streams(source, named):
+        for stream in streams:
             name = stream.name
             try:
                 found = _read_stream(stream, format, asked, strict=strict, skipped=skipped)
@@ -189,32 +193,29 @@ def _read_stream(
         chosen = FORMATS[format] if format else detect(head, stream.name)
         if "voices" not in chosen.options:  # one melody of all voices is what such a format has
             asked = {option: value for option, value in asked.items() if option != "voices"}
-        _check_options(chosen, asked, stream.name)
+        for option in asked:
+            if option not in chosen.options:
+                knowing = ", ".join(format.name for format in FORMATS.values() if option in format.options)
+                named = stream.name or "input"
+                raise FormatError(f"{named}: {chosen.name} has no option {option!r}; formats that do: {knowing}")
         more = {"skipped": True} if skipped and chosen.skips else {}
         written = repeated = 0
         for number, record in enumerate(chosen.read(opened, strict=strict, **more, **asked), start=1):
             repeated += record.repeated
             written += max(0, len(record.melody or ()) - record.repeated)
             if repeated > max(MAX_REPEATED_IN_FILE, MOST_TIMES_PLAYED * written):
-                yield _too_many_repeats(record, number, repeated).at(file=stream.name)
+                first = record.problems[0] if record.problems else Problem("")
+                name = shortened((record.melody.id if record.melody else first.record) or f"melody {number}")
+                most = f"at most {MAX_REPEATED_IN_FILE} added to one file by repeats"
+                expected = f"{most}, or {MOST_TIMES_PLAYED} times as many as are written in it"
+                reason = "too many repeated notes"
+                problem = Problem(reason, expected, str(repeated), line=first.line, record=name, is_damage=True)
+                yield Record(None, (problem.at(file=stream.name),))
                 return
-            yield _with_name(record, stream.stem, chosen).at(file=stream.name)
-
-
-def _too_many_repeats(record: Record, number: int, repeated: int) -> Record:
-    most = f"at most {MAX_REPEATED_IN_FILE} added to one file by repeats"
-    expected = f"{most}, or {MOST_TIMES_PLAYED} times as many as are written in it"
-    first = record.problems[0] if record.problems else Problem("")
-    name = shortened((record.melody.id if record.melody else first.record) or f"melody {number}")
-    problem = Problem("too many repeated notes", expected, str(repeated), line=first.line, record=name, is_damage=True)
-    return Record(None, (problem,))
-
-
-def _with_name(record: Record, stem: str, format: Format) -> Record:
-    """Where a format only counts its melodies, the name of the file goes before the number."""
-    if not (format.counts and stem and record.melody is not None and record.melody.id):
-        return record
-    return replace(record, melody=record.melody.with_metadata(id=f"{stem}-{record.melody.id}"))
+            melody = record.melody
+            if chosen.counts and stream.stem and melody is not None and melody.id:
+                record = replace(record, melody=melody.with_metadata(id=f"{stream.stem}-{melody.id}"))
+            yield record.at(file=stream.name)
 
 
 def with_ids(found: Iterable[Record], stem: str, before: int = 0) -> Iterator[Record]:
@@ -250,20 +251,6 @@ def unreadable(error: Exception, name: str) -> FormatError:
 def _reason(error: Exception, name: str) -> str:
     text = str(error).removeprefix(f"{name or 'input'}: ")
     return text if isinstance(error, FormatError) else f"cannot be read to its end: {text}"
-
-
-def _check_options(chosen: Format, asked: Mapping[str, Any], name: str) -> None:
-    for option in asked:
-        if option not in chosen.options:
-            knowing = ", ".join(format.name for format in FORMATS.values() if option in format.options)
-            raise FormatError(f"{name or 'input'}: {chosen.name} has no option {option!r}; formats that do: {knowing}")
-
-
-def _streams(source: Source, named: str | None) -> Iterator[Stream]:
-    if isinstance(source, bytes):
-        yield Stream("", lambda: nullcontext(io.BufferedReader(io.BytesIO(source))))
-    else:
-        yield from open_streams(Path(source), named or None)
 
 
 def is_path(text: str) -> bool:

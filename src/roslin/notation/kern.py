@@ -14,8 +14,10 @@ instruments (`*ITr`), whose written pitch is to be had with `written_pitch`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import TICKS_PER_QUARTER
@@ -75,36 +77,32 @@ def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
         strict=strict,
         problems=tuple(table.problems),
         made_from=table.first_line,
-        sounding=_Pitches(lines).at,
+        sounding=_pitches(lines),
     )
 
 
 read = reader(_read)
 
 
-class _Pitches:
-    def __init__(self, lines: list[str]):
-        self._lines = lines
-        self._fields: dict[int, list[str]] = {}
-        self._tokens: dict[tuple[int, int], list[str]] = {}
+def _pitches(lines: list[str]) -> Callable[[str], Pitch | None]:
+    """Finds the pitch of a note by the id that verovio gives it: its line, its field and its place in a chord."""
 
-    def at(self, id: str) -> Pitch | None:
-        """The pitch of the note that an id names by its line, its field and its place in a chord; None for no such."""
+    @cache
+    def fields(line: int) -> list[str]:
+        return lines[line - 1].split("\t")
+
+    @cache
+    def chord(line: int, field: int) -> list[str]:
+        return fields(line)[field - 1].split(" ")
+
+    def found(id: str) -> Pitch | None:
         place = _PLACE.fullmatch(id)
-        if place is None:
-            return None
-        line, field, sub = int(place[1]), int(place[2]), int(place[3] or 1)
         try:
-            return _pitch(self._chord(line, field)[sub - 1])
+            return place and _pitch(chord(int(place[1]), int(place[2]))[int(place[3] or 1) - 1])
         except IndexError:
             return None
 
-    def _chord(self, line: int, field: int) -> list[str]:
-        if (line, field) not in self._tokens:
-            if line not in self._fields:
-                self._fields[line] = self._lines[line - 1].split("\t")
-            self._tokens[line, field] = self._fields[line][field - 1].split(" ")
-        return self._tokens[line, field]
+    return found
 
 
 def _pitch(token: str) -> Pitch | None:
@@ -158,10 +156,7 @@ class _Spines:
             raise refusal("too many spines", f"at most {MAX_SPINES}", str(len(fields)), number)
         self.first_line = number
         self.spines = [_Spine(name) for name in fields]
-        self._see_kinds()
-
-    def _see_kinds(self) -> None:
-        self.kern_seen = self.kern_seen or any(spine.kind == "**kern" for spine in self.spines)
+        self.kern_seen = self.kern_seen or "**kern" in fields
 
     def _interpretations(self, fields: list[str], number: int) -> None:
         spines: list[_Spine] = []
@@ -191,7 +186,7 @@ class _Spines:
         if len(spines) > MAX_SPINES:
             raise refusal("too many spines", f"at most {MAX_SPINES}", str(len(spines)), number)
         self.spines = spines
-        self._see_kinds()
+        self.kern_seen = self.kern_seen or "**kern" in fields
 
     def _problem(self, reason: str, expected: str, found: str, line: int, column: int, taken: str = "") -> None:
         problem = Problem(reason, expected, shortened(repr(found), 20), column, line=line, taken=taken)

@@ -49,6 +49,9 @@ class Options(TypedDict, total=False):
 # So many problems of one melody are kept: nobody reads more, and a file of nothing else must not fill the memory.
 MAX_PROBLEMS = 100
 
+# More than this in one melody is a runaway repetition, not music.
+MAX_NOTES = 200_000
+
 # So many notes may be added to one melody by repeats that are played out, and to all melodies of a file together, or
 # four times as many as are written in it if those are more: tunes are played out three or four times. In the RISM
 # sample, repeats add at most 18 notes to a melody, and 1,377 to 538,572 in all. Without these limits, a few kilobytes

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 from xml.parsers import expat
 
 from roslin.errors import MelodyError, NotationError, Problem, SandboxError, UnknownNameError
@@ -56,18 +56,7 @@ class StaffChoice:
         return places
 
 
-class Reader(Protocol):
-    """What every format of scores has: a stream to records."""
-
-    def __call__(self, stream: BinaryIO, *, strict: bool, **wanted: Any) -> Iterator[Record]:
-        """A record for each staff; `wanted` as the fields of `StaffChoice`."""
-
-
-class _ReadBytes(Protocol):
-    def __call__(self, data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]: ...
-
-
-def reader(read_bytes: _ReadBytes) -> Reader:
+def reader(read_bytes: Callable[..., list[Record]]) -> Callable[..., Iterator[Record]]:
     """The reader of a format, from what reads a whole file: a file that is refused is one record, with its problem."""
 
     def read(stream: BinaryIO, *, strict: bool, **wanted: Any) -> Iterator[Record]:

@@ -36,7 +36,7 @@ from roslin.types import Progress
 
 GROUPS_ON_PAGE = 50
 _FIELD = re.compile(r"\{(?:id|record)\}")
-_LINES_DRAWN = 12
+_LINES_IN_REPORT = 12
 COLUMNS = (
     ("composer", N_("Composer")),
     ("title", N_("Title")),
@@ -78,7 +78,7 @@ class PageGroup:
 
 
 def page_group(
-    concordances: Concordances, summary: GroupSummary, prefix: str, glyphs: Glyphs, most: int = _LINES_DRAWN
+    concordances: Concordances, summary: GroupSummary, prefix: str, glyphs: Glyphs, most: int = _LINES_IN_REPORT
 ) -> PageGroup:
     """A group, drawn: its first `most` lines."""
     lines = group_lines(concordances, summary.group)

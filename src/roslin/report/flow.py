@@ -31,7 +31,7 @@ _WIDEST, _LEAST_QUARTER, _MOST_QUARTER = 900.0, 14.0, 44.0
 _SEMITONE = 5.0
 _BETWEEN = 34.0  # between the lowest note of the query and the highest of the candidate
 _UNDER = 34.0
-_SMALLEST, _LARGEST = 3.0, 9.0  # radius of a disk
+_SMALLEST, _LARGEST_DISK = 3.0, 9.0  # radius of a disk
 _QUERY, _CANDIDATE = "#2f7fb5", "#b0702a"
 _FAINT = 0.4  # notes of the candidate that take no part
 _LEGEND, _NARROWEST = 22.0, 460.0
@@ -113,7 +113,7 @@ def _parts(explanation: Explanation) -> Iterator[tuple[str, Explanation, _Rows]]
 
 
 def _drawn(label: str, part: Explanation, rows: _Rows) -> tuple[list[SvgElement], float, float]:
-    query = _Half(_moved_notes(part, rows), _TOP + _LARGEST + 8)
+    query = _Half(_moved_notes(part, rows), _TOP + _LARGEST_DISK + 8)
     candidate = _Half(_still_notes(part), query.bottom + _BETWEEN)
     notes = query.notes + candidate.notes
     first, last = min(note.time for note in notes), max(note.time + note.length for note in notes)
@@ -215,15 +215,15 @@ def _bar_lines(candidate: Melody, across: Callable[[float], float], top: float, 
     end = candidate.end_ticks
     for tick in [0, *candidate.barlines_ticks.tolist()]:
         quarters = tick / TICKS_PER_QUARTER
-        x, bar = across(quarters) - _LARGEST - 2, bar_number(quarters, candidate)
-        if tick >= end or bar is None or x < _LEFT - _LARGEST - 3:
+        x, bar = across(quarters) - _LARGEST_DISK - 2, bar_number(quarters, candidate)
+        if tick >= end or bar is None or x < _LEFT - _LARGEST_DISK - 3:
             continue
         yield line("bar-line", x, top, x, bottom, stroke="currentColor", stroke_opacity=0.22)
         yield _text(x + 3, bottom, str(bar), font_size=10, fill_opacity=0.6)
 
 
 def _disk(note: _Note, place: _Place, quarter: float, colour: str, heaviest: float, ink: float) -> SvgElement:
-    radius = max(_LARGEST * (note.weight / heaviest) ** 0.5, _SMALLEST)
+    radius = max(_LARGEST_DISK * (note.weight / heaviest) ** 0.5, _SMALLEST)
     x, y = place
     bar = rect("length", x, y - 1, max(note.length * quarter - 2, 1), 2, fill_opacity=0.45)
     said = _("{note}, weight {weight}").format(note=note.name, weight=f"{note.weight:.3g}")

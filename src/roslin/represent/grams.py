@@ -20,8 +20,6 @@ from roslin.native import kernels
 from roslin.represent.line import Lines
 from roslin.types import Numbers
 
-_LARGEST = 2**63
-
 
 @dataclass(frozen=True, slots=True)
 class GramIndex:
@@ -58,7 +56,7 @@ def gram_index(lines: Lines, symbols: Numbers, alphabet: int, n: int) -> GramInd
     ([1, 5, 7], [0, 1, 3, 4], [1, 0, 1, 0])
     """
     count = max(len(lines), 1)
-    if alphabet**n * count >= _LARGEST:
+    if alphabet**n * count >= 2**63:
         raise ArgumentError(f"n-grams of {n} symbols out of {alphabet} are too many for {count} melodies")
     words = np.empty(int(np.maximum(np.diff(lines.offsets) - n, 0).sum()), np.int64)
     kernels.gram_words(symbols, lines.offsets, alphabet, n, words)

@@ -10,7 +10,7 @@ mode B is B flat and H is B; without one only H can be recognised.
 
 Keys have numbers: 0 to 11 are the major ones from C up, 12 to 23 the minor ones.
 
-A melody may change its key. `local_keys` gives each note the key of the area around it: the notes at the `REACH` onsets
+A melody may change its key. `local_keys` gives each note the key of its area: the notes at the `AREA_REACH` onsets
 before it and after it, and those at its own. An area counts onsets, not time, so that it is the same in any tempo. Its
 length is a compromise: of 677 incipits of RISM with a key in the catalogue and 24 notes or more, the key is right from
 their first 8 notes for 61 %, from 17 (an area) for 67 %, from 24 for 70 %; and a longer area would reach across a
@@ -42,7 +42,7 @@ RATINGS.flags.writeable = False
 
 
 # Onsets of an area on either side of a note.
-REACH = 8
+AREA_REACH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def local_keys(
     pitches: npt.ArrayLike,
     weights: npt.ArrayLike,
     offsets: npt.ArrayLike | None = None,
-    reach: int = REACH,
+    reach: int = AREA_REACH,
 ) -> npt.NDArray[np.int64]:
     """The number of the key around each note, of notes in order of time (paper 002, section 5).
 

@@ -23,7 +23,7 @@ Titles = Mapping[str, str | None] | Callable[[Sequence[str]], Sequence[str | Non
 
 _KINDS = ("distance", "score", "rank", "order")
 _RISING = ("distance", "rank")  # the smallest value is the best
-_ROWS_SHOWN = 20
+_HITS_SHOWN = 20
 # Of a ranking: one entry for each document.
 _COLUMNS = ("ids", "values", "expected", "ranks", "distances", "same", "coincides")
 
@@ -329,7 +329,7 @@ class Run:
         """The hit at a place, the first hits of every list, or the list of one query."""
         if isinstance(which, str):
             if which not in self.rankings:
-                raise UnknownNameError("query of the run", which, [*self.queries[:_ROWS_SHOWN]])
+                raise UnknownNameError("query of the run", which, [*self.queries[:_HITS_SHOWN]])
             return self._with([self.rankings[which]])
         if isinstance(which, slice):
             if which.start or which.step not in (None, 1):
@@ -427,9 +427,9 @@ class Run:
 
     def _repr_html_(self) -> str:
         table = self.to_table()
-        if len(table.rows) > _ROWS_SHOWN:
-            title = f"{self.name}: the first {_ROWS_SHOWN} of {len(table.rows)} hits"
-            table = replace(table, rows=table.rows[:_ROWS_SHOWN], title=title)
+        if len(table.rows) > _HITS_SHOWN:
+            title = f"{self.name}: the first {_HITS_SHOWN} of {len(table.rows)} hits"
+            table = replace(table, rows=table.rows[:_HITS_SHOWN], title=title)
         return table.to_html()
 
     # -- how it is written ----------------------------------------------------------------------------------------

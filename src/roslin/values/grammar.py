@@ -37,10 +37,10 @@ _CONSTANTS = {"True": True, "False": False, "None": None}
 # The messages of Python's parser that also fit here, in all its versions.
 _ON_BRACKETS = re.compile("never closed|does not match|unmatched|nested|positional argument follows")
 
-_LONGEST = 10_000
+_LONGEST_NAME = 10_000
 _LONGEST_NUMBER = 100
-_DEEPEST = 20
-_SHOWN = 60
+_DEEPEST_BRACKETS = 20
+_SIGNS_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class _NameReader:
         self.tokens: dict[int, re.Match[str]] = {}  # words, numbers and texts by their place
 
     def read(self) -> Written:
-        if len(self.text) > _LONGEST:
-            self.refuse(f"it has {len(self.text)} characters; at most {_LONGEST} are read")
+        if len(self.text) > _LONGEST_NAME:
+            self.refuse(f"it has {len(self.text)} characters; at most {_LONGEST_NAME} are read")
         structure = self._structure()
         start = len(structure) - len(structure.lstrip())
         if start == len(structure):
@@ -85,12 +85,12 @@ class _NameReader:
                 self.refuse(f"column {at + 1}: {error.msg}")
             self.refuse_at(at, "a form such as dp(place=inside), fuse(dp, emd) or nDCG@10")
         except (RecursionError, MemoryError):
-            self.refuse(f"brackets are nested more than {_DEEPEST} deep")
+            self.refuse(f"brackets are nested more than {_DEEPEST_BRACKETS} deep")
         if start:
             for node in ast.walk(parsed):
                 if isinstance(node, (ast.expr, ast.keyword)):
                     node.col_offset += start
-        return self._value(parsed, _DEEPEST)
+        return self._value(parsed, _DEEPEST_BRACKETS)
 
     def _structure(self) -> str:
         """The text with underscores for words, numbers and texts; it has the same length and only plain letters."""
@@ -169,13 +169,13 @@ class _NameReader:
 
     def _check_depth(self, depth: int) -> None:
         if depth <= 0:
-            self.refuse(f"brackets are nested more than {_DEEPEST} deep")
+            self.refuse(f"brackets are nested more than {_DEEPEST_BRACKETS} deep")
 
     def refuse(self, reason: str) -> NoReturn:
-        shown = self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]} ..."
+        shown = self.text if len(self.text) <= _SIGNS_SHOWN else f"{self.text[:_SIGNS_SHOWN]} ..."
         raise ArgumentError(f"cannot read the {self.kind} {shown!r}: {reason}")
 
     def refuse_at(self, at: int, expected: str) -> NoReturn:
         token = self.tokens.get(at)
-        found = repr((token[0] if token else self.text[at])[:_SHOWN]) if at < len(self.text) else "the end"
+        found = repr((token[0] if token else self.text[at])[:_SIGNS_SHOWN]) if at < len(self.text) else "the end"
         self.refuse(f"column {at + 1}: expected {expected}; found {found}")

@@ -36,8 +36,6 @@ from roslin.notation.sources import read_all
 
 __all__ = ["matches", "read", "read_tunes"]
 
-MAX_BYTES = 64 * 2**20
-
 _EXTRA = {"A": "area", "B": "book", "D": "discography", "F": "file", "G": "group", "H": "history", "N": "remarks",
           "O": "origin", "R": "rhythm", "Z": "transcription"}  # fmt: skip
 _TUNE_START = re.compile(rb"^X:[ \t]*\d*[ \t]*(?:%.*)?$", re.MULTILINE)
@@ -58,7 +56,7 @@ def matches(head: bytes) -> bool:
 
 def read(stream: BinaryIO, *, strict: bool, expand_repeats: bool = False) -> Iterator[Record]:
     """A record for each tune of a file, repeats as written unless they are to be played out."""
-    yield from read_tunes(decode(read_all(stream, MAX_BYTES)), strict, expand_repeats)
+    yield from read_tunes(decode(read_all(stream)), strict, expand_repeats)
 
 
 def read_tunes(text: str, strict: bool = False, expand_repeats: bool = False) -> Iterator[Record]:

@@ -13,10 +13,11 @@ from roslin.errors import NotationError, Problem
 from roslin.melody.pitches import LETTERS
 from roslin.notation.abc.fields import ALTERATIONS, WHOLE_TICKS
 from roslin.notation.abc.tunebook import MAX_VOICES, LineReader
-from roslin.notation.abc.voice import MAX_NOTES, AbcNote, Mark, Voice
+from roslin.notation.abc.voice import AbcNote, Mark, Voice
+from roslin.notation.record import MAX_NOTES
 
 MAX_MEASURES_OF_REST = 9_999
-MAX_BARLINES = 100_000  # of one voice; more is a runaway number of bars of rest
+MAX_VOICE_BARLINES = 100_000  # of one voice; more is a runaway number of bars of rest
 MAX_ENDING = 20
 _MAX_GRACE_SIGNS = 1000
 _MAX_NOTE_TICKS = 2**41  # so that no sum comes near the end of time
@@ -241,8 +242,8 @@ class TuneReader(LineReader):
                 "bars of rest out of range", self.position, f"1 to {MAX_MEASURES_OF_REST}", found[0], "one bar of rest"
             )
             count = 1
-        if len(self.voice.barlines) + count > MAX_BARLINES:
-            expected = f"at most {MAX_BARLINES}"
+        if len(self.voice.barlines) + count > MAX_VOICE_BARLINES:
+            expected = f"at most {MAX_VOICE_BARLINES}"
             raise NotationError(Problem("too many bars", expected, "more", self.position + 1, self.line))
         measure = self.voice.metre.measure_ticks or WHOLE_TICKS
         if self.voice.time == self.voice.bar_start:

@@ -39,7 +39,7 @@ _CHARSET = re.compile(
 _INHERITED = re.compile(r"(?:[CILMORSUm]:|%%propagate-accidentals|%%abc-charset)")
 _START = re.compile(r"X:")
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_HEAD_BYTES = 65536
+_CHARSET_BYTES = 65536
 _MAX_HEADER_LINES, _MAX_HEADER_SIGNS = 50, 10_000  # every tune carries them
 
 
@@ -56,7 +56,7 @@ class Tune:
 
 def decode(data: bytes) -> str:
     """UTF-8 where it is valid (with or without a mark), otherwise the charset that the file names, or Latin-1."""
-    named = _CHARSET.search(data, 0, _HEAD_BYTES)
+    named = _CHARSET.search(data, 0, _CHARSET_BYTES)
     for name in ("utf-8-sig", named[1].decode("ascii", "replace")) if named else ():
         with suppress(LookupError, UnicodeError):
             return data.decode(name)
@@ -92,7 +92,7 @@ def _file_header(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
 
 # The lines of a tune
 
-MAX_CHARACTERS = 2_000_000
+MAX_TUNE_CHARACTERS = 2_000_000
 MAX_VOICES = 999
 _MAX_TEXT_SIGNS = 10_000  # of a text that goes on over several lines
 _MAX_FIELD_SIGNS = 1000  # of a field that means something: nobody writes more, and patterns stay fast
@@ -133,9 +133,9 @@ class LineReader(ABC):
     def read(self) -> None:
         size = sum(len(text) + 1 for _, text in self.tune.lines)
         self.line = self.tune.lines[0][0]
-        if size > MAX_CHARACTERS:
+        if size > MAX_TUNE_CHARACTERS:
             raise NotationError(
-                Problem("too long for one tune", f"at most {MAX_CHARACTERS} signs", str(size), 1, self.line)
+                Problem("too long for one tune", f"at most {MAX_TUNE_CHARACTERS} signs", str(size), 1, self.line)
             )
         has_key = any(text.startswith("K:") for _, text in self.tune.lines)
         block = ""

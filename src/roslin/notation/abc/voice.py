@@ -18,7 +18,7 @@ from roslin.errors import NotationError, Problem
 from roslin.melody import MAX_TICKS, NoteTable, SignatureChange, base40_from_midi, note_table
 from roslin.melody.pitches import pitch_numbers
 from roslin.notation.abc.fields import KeyField, MetreField, VoiceProperties
-from roslin.notation.record import Repeats
+from roslin.notation.record import MAX_NOTES, Repeats
 
 # The usual interval of so many semitones in base-40 numbers: unison, minor second, major second, ... major seventh.
 _BASE40_INTERVAL = (0, 5, 6, 11, 12, 17, 18, 23, 28, 29, 34, 35)
@@ -36,11 +36,6 @@ class AbcNote:
     column: int
     ties: bool = False
 
-    def moved(self, by: int) -> AbcNote:
-        return AbcNote(
-            self.onset + by, self.duration, self.pitch_midi, self.pitch_base40, self.is_grace, self.column, self.ties
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -53,12 +48,8 @@ class Mark:
 
 def merged(first: SignatureChange, then: SignatureChange) -> SignatureChange:
     """Two changes as one, at the time of the second: it says more, or something else."""
-    return SignatureChange(
-        then.onset_ticks,
-        first.clef if then.clef is None else then.clef,
-        first.key_signature if then.key_signature is None else then.key_signature,
-        first.metre if then.metre is None else then.metre,
-    )
+    said = {name: value for name in ("clef", "key_signature", "metre") if (value := getattr(then, name)) is not None}
+    return replace(first, onset_ticks=then.onset_ticks, **said)
 
 
 @dataclass(slots=True)
@@ -201,9 +192,6 @@ class Voice:
 
 # Repeats, and the note table
 
-# More than this in one tune is a runaway repetition, not music.
-MAX_NOTES = 200_000
-
 Stretch = tuple[int, int]
 
 
@@ -274,7 +262,7 @@ def played(voice: Voice, order: list[Stretch], repeats: Repeats) -> list[AbcNote
     notes: list[AbcNote] = []
     now = 0
     for start, first, last, stop in ranges:
-        notes += [note.moved(now - start) for note in voice.notes[first:last]]
+        notes += [replace(note, onset=note.onset + now - start) for note in voice.notes[first:last]]
         now += stop - start
     return notes
 
@@ -302,15 +290,11 @@ def changes_played(
         before, last = bisect_right(onsets, start), bisect_left(onsets, stop)
         wanted = states[before]
         if (wanted.clef, wanted.key_signature, wanted.metre) != (state.clef, state.key_signature, state.metre):
-            result.append(_moved(wanted, now - wanted.onset_ticks))
-        result += [_moved(change, now - start) for change in changes[before:last]]
+            result.append(replace(wanted, onset_ticks=now))
+        result += [replace(change, onset_ticks=change.onset_ticks + now - start) for change in changes[before:last]]
         state = states[max(before, last)]
         now += stop - start
     return result
-
-
-def _moved(change: SignatureChange, by: int) -> SignatureChange:
-    return SignatureChange(change.onset_ticks + by, change.clef, change.key_signature, change.metre)
 
 
 def note_table_of(voices: list[list[AbcNote]]) -> NoteTable:

@@ -26,7 +26,7 @@ from roslin.notation.sources import DAMAGED, EXPECTED_CHARACTER_SET, character_s
 
 MAX_RECORD_CHARACTERS = 16 * 2**20  # of the fields that are kept; real records have some thousands
 MAX_TAG_BYTES = 2**20  # one tag, comment or processing instruction, which expat must hold as a whole
-MAX_DEPTH = 64
+MAX_RECORD_DEPTH = 64
 MAX_NAMES = 10_000  # different names of elements and attributes, which expat never forgets
 
 _CHUNK_BYTES = 64 * 2**10
@@ -222,8 +222,8 @@ class _Parser:
 
     def _start_element(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise _RefusedError("elements too deep", f"at most {MAX_DEPTH} inside each other", "more")
+        if self._depth > MAX_RECORD_DEPTH:
+            raise _RefusedError("elements too deep", f"at most {MAX_RECORD_DEPTH} inside each other", "more")
         local = _local(name)
         self._root = self._root or local
         if local == "record":

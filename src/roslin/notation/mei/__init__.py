@@ -86,7 +86,10 @@ def read_tree(
         return [Record(None, (_placed(first, made_from),))]
     places = selection.chosen([staff.name for staff in staves])
     if selection.voice is not None:
-        places = _with_voice(staves, places, selection.voice)
+        most = max(len(staves[place].layers()) for place in places)
+        if not 0 <= selection.voice < most:
+            raise MelodyError(f"voice must be a number from 0 to {most - 1}; got {selection.voice}")
+        places = [place for place in places if selection.voice < len(staves[place].layers())]
     if selection.voices == "together":
         by_movement = groupby(places, key=lambda place: movement_of[place])
         wanted = [[staves[place] for place in movement] for _, movement in by_movement]
@@ -96,13 +99,6 @@ def read_tree(
     return [
         _record(parts, notation, about, selection, problems, strict=strict, made_from=made_from) for parts in wanted
     ]
-
-
-def _with_voice(staves: list[Staff], places: list[int], voice: int) -> list[int]:
-    most = max(len(staves[place].layers()) for place in places)
-    if not 0 <= voice < most:
-        raise MelodyError(f"voice must be a number from 0 to {most - 1}; got {voice}")
-    return [place for place in places if voice < len(staves[place].layers())]
 
 
 def _record(
@@ -144,7 +140,9 @@ def _record(
         clef=start.clef,
         key_signature=start.key_signature,
         barlines_ticks=np.array([round(bar * TICKS_PER_QUARTER) for bar in staff.barlines], dtype=np.int64),
-        changes=tuple(_changes(staff)),
+        changes=tuple(
+            SignatureChange(round(onset * TICKS_PER_QUARTER), **staff.changes[onset]) for onset in sorted(staff.changes)
+        ),
         extra={"staff": ", ".join(part.number for part in staves)},
     )
     return Record(melody, found)
@@ -163,11 +161,6 @@ def _rows(staves: list[Staff], voice: int | None) -> Iterator[tuple[int, ...]]:
             if voice in (None, place):
                 yield note.row(before + place)[:-1]
         before += len(layers)
-
-
-def _changes(staff: Staff) -> Iterator[SignatureChange]:
-    for onset in sorted(staff.changes):
-        yield SignatureChange(round(onset * TICKS_PER_QUARTER), **staff.changes[onset])
 
 
 def _about(document: Element) -> dict[str, str]:

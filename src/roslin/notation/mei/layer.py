@@ -140,14 +140,8 @@ class LayerWalk:
         self.in_grace_group = False
 
     def _tuplet(self, element: Element) -> None:
-        self._scaled(element, ratio(element))
-
-    def _tremolo(self, element: Element) -> None:
-        """Two notes in alternation: each is written with the length of both together."""
-        self._scaled(element, Fraction(1, 2))
-
-    def _scaled(self, element: Element, ratio: Fraction) -> None:
-        outside, self.ratio = self.ratio, self.ratio * ratio
+        """A tuplet; or two notes in alternation, each written with the length of both together."""
+        outside, self.ratio = self.ratio, self.ratio * (ratio(element) if element.tag == "tuplet" else Fraction(1, 2))
         self._inside(element)
         self.ratio = outside
 
@@ -293,7 +287,7 @@ _EVENTS: dict[str, Callable[[LayerWalk, Element], None]] = {
     "beatRpt": LayerWalk._unread_repeat,
     "halfmRpt": LayerWalk._unread_repeat,
     "tuplet": LayerWalk._tuplet,
-    "fTrem": LayerWalk._tremolo,
+    "fTrem": LayerWalk._tuplet,
     "bTrem": LayerWalk._inside,
     "graceGrp": LayerWalk._grace_group,
     "app": LayerWalk._variants,
@@ -346,7 +340,11 @@ def _alteration(element: Element, staff: Staff, context: Context, step: int, hel
     for name in ("accid.ges", "accid"):
         for place in places:
             if sign := place.get(name):
-                return _remember(staff, step, _sign(staff, place, sign))
+                if sign not in ALTERATIONS:
+                    staff.warn(place, "accidental that is no semitone", "sharp, flat or natural", repr(sign[:20]))
+                alteration = ALTERATIONS.get(sign, NEAREST.get(sign, 0))
+                staff.bar_alterations[step] = staff.last_alterations[step] = alteration
+                return alteration
     if not context.infer_accidentals:
         return 0
     if held and step in staff.last_alterations:
@@ -354,15 +352,3 @@ def _alteration(element: Element, staff: Staff, context: Context, step: int, hel
     key = staff.key_alterations.get(step % 7, 0)
     alteration = staff.last_alterations[step] = staff.bar_alterations.get(step, key)
     return alteration
-
-
-def _remember(staff: Staff, step: int, alteration: int) -> int:
-    staff.bar_alterations[step] = staff.last_alterations[step] = alteration
-    return alteration
-
-
-def _sign(staff: Staff, element: Element, sign: str) -> int:
-    if sign in ALTERATIONS:
-        return ALTERATIONS[sign]
-    staff.warn(element, "accidental that is no semitone", "sharp, flat or natural", repr(sign[:20]))
-    return NEAREST.get(sign, 0)

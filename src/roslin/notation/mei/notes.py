@@ -296,15 +296,11 @@ def sign_in_music(staff: Staff, element: Element, onset: Fraction) -> None:
 
 def _set_clef(staff: Staff, onset: Fraction, shape: str, line: str, displacement: str, place: str) -> None:
     staff.is_unpitched = shape in _UNPITCHED if shape else staff.is_unpitched
-    staff.sign(onset, "clef", _clef(shape, line, displacement, place))
-
-
-def _clef(shape: str, line: str, displacement: str, place: str) -> str | None:
     if shape == "GG":
         shape, line, displacement, place = "G", line or "2", "8", "below"
-    if shape not in ("G", "C", "F") or line not in ("1", "2", "3", "4", "5"):
-        return None
-    return f"{'g' if shape == 'G' and displacement == '8' and place == 'below' else shape}-{line}"
+    if shape in ("G", "C", "F") and line in ("1", "2", "3", "4", "5"):
+        is_lower = shape == "G" and displacement == "8" and place == "below"
+        staff.sign(onset, "clef", f"{'g' if is_lower else shape}-{line}")
 
 
 def _set_key(staff: Staff, onset: Fraction, signature: str, mode: str, element: Element) -> None:

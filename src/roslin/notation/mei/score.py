@@ -49,28 +49,16 @@ def label(element: Element) -> str:
     return (inside.all_text() if inside is not None else "") or element.get("label")
 
 
-def staves_in(bar: Element) -> Iterator[Element]:
-    """The staves of a bar; of an ossia the main one, which is a <staff> too (the other is an <oStaff>)."""
-    for child in bar.children:
-        if child.tag == "staff":
+def parts_in(element: Element, tag: str) -> Iterator[Element]:
+    """The staves of a bar, or the layers of a staff; of an ossia the main staff (the other is an <oStaff>)."""
+    for child in element.children:
+        if child.tag == tag:
             yield child
         elif child.tag in VARIANTS:
             for reading in chosen(child):
-                yield from staves_in(reading)
+                yield from parts_in(reading, tag)
         elif child.tag == "ossia" or child.tag in READ_THROUGH:
-            yield from staves_in(child)
-
-
-def layers_in(staff: Element) -> Iterator[Element]:
-    """The voices of a staff in one bar."""
-    for child in staff.children:
-        if child.tag == "layer":
-            yield child
-        elif child.tag in VARIANTS:
-            for reading in chosen(child):
-                yield from layers_in(reading)
-        elif child.tag == "ossia" or child.tag in READ_THROUGH:
-            yield from layers_in(child)
+            yield from parts_in(child, tag)
 
 
 class Score:
@@ -155,12 +143,12 @@ class Score:
     def _bar(self, bar: Element) -> None:
         lengths: list[Fraction] = []
         rests: list[Fraction] = []
-        for element in staves_in(bar):
+        for element in parts_in(bar, "staff"):
             staff = self._staff(element.get("n") or "1", element)
             staff.bar_alterations = {}
             if staff.ppq_in_doubt:
                 settle_ppq(staff, element)
-            for place, layer in enumerate(layers_in(element), start=1):
+            for place, layer in enumerate(parts_in(element, "layer"), start=1):
                 walk = LayerWalk(self.context, staff, integer(layer.get("n")) or place, self.bars, self.time)
                 walk.read(layer)
                 lengths.append(walk.time - self.time)

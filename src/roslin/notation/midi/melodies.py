@@ -24,7 +24,7 @@ Grid = str | Fraction | Sequence[Fraction]
 Grids = tuple[int, ...]
 
 _PARTS = np.array([2, 3, 4, 5, 6, 7, 8, 12, 16])  # of a quarter
-_FEWEST = 6  # onsets; fewer do not show how they were made
+_FEWEST_ONSETS = 6  # onsets; fewer do not show how they were made
 _LEAST, _BY_CHANCE = 0.5, 5.0  # onsets at random keep to a grid as well as sqrt(_BY_CHANCE / onsets) once in 150
 _Any = TypeVar("_Any")
 _NO_BEAT = "played without a beat, note values found from the seconds"
@@ -330,7 +330,7 @@ def keeps_a_grid(onsets: Numbers) -> bool:
     Each onset is a direction on a circle, once around for each step of the grid; their mean is 1 where all are on it.
     """
     times = np.unique(onsets) / TICKS_PER_QUARTER
-    if len(times) < _FEWEST:
+    if len(times) < _FEWEST_ONSETS:
         return True
     together = np.abs(np.exp(2j * np.pi * np.outer(_PARTS, times)).mean(axis=1)).max()
     return bool(together >= min(max(_LEAST, float(np.sqrt(_BY_CHANCE / len(times)))), 0.99))

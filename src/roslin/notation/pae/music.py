@@ -18,8 +18,6 @@ from roslin.melody.pitches import LETTERS, pitch_numbers
 from roslin.notation.lengths import usual_time
 from roslin.notation.record import Repeats, note_problem
 
-# More than this in one incipit is not music.
-MAX_NOTES = 200_000
 MAX_CHORD_NOTES = 100  # the code has names for 77 pitches
 MAX_MEASURES_OF_REST = 9_999
 

@@ -17,8 +17,9 @@ from functools import lru_cache
 
 from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import MAX_TICKS, TICKS_PER_QUARTER, SignatureChange
-from roslin.notation.pae.music import HIGHEST_WRITTEN, LENGTH_TICKS, LOWEST_WRITTEN, MAX_DOTS, MAX_NOTES, Music
+from roslin.notation.pae.music import HIGHEST_WRITTEN, LENGTH_TICKS, LOWEST_WRITTEN, MAX_DOTS, Music
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
+from roslin.notation.record import MAX_NOTES
 
 MAX_CHARACTERS = 1_000_000
 

@@ -84,6 +84,10 @@ def incipit_from_mapping(fields: dict[str, Any], line: int = 0, problems: tuple[
     old = _OLD_HEADER.match(music)
     start = old.end() if old else 0
     header = {name: value or "" for name, value in old.groupdict().items()} if old else {}
+    problems += typographic
+    if old:
+        taken = "clef, key and metre"
+        problems += (Problem("subfields in front of the music", "music alone", repr(old[0]), 1, taken=taken),)
     return Incipit(
         music=music,
         start=start,
@@ -92,14 +96,9 @@ def incipit_from_mapping(fields: dict[str, Any], line: int = 0, problems: tuple[
         time_signature=header.get("time") or str(fields.get("timesig") or ""),
         version=version,
         line=line,
-        problems=problems + typographic + ((_in_front(old[0]),) if old else ()),
+        problems=problems,
         metadata=metadata,
     )
-
-
-def _in_front(subfields: str) -> Problem:
-    taken = "clef, key and metre"
-    return Problem("subfields in front of the music", "music alone", repr(subfields), 1, taken=taken)
 
 
 _OWN_FIELDS = frozenset({"data", "pae", "clef", "keysig", "timesig", "version"})

@@ -21,7 +21,7 @@ from roslin.melody import TICKS_PER_QUARTER
 from roslin.melody.pitches import alterations, signature_text
 
 WHOLE_NOTE_TICKS = 4 * TICKS_PER_QUARTER
-_LONGEST = 100  # signs of a clef or signature that are looked at; answers are kept, so they must not be large
+_LONGEST_SIGN = 100  # signs of a clef or signature that are looked at; answers are kept, so they must not be large
 NO_ALTERATIONS: Mapping[str, int] = MappingProxyType({})
 
 _CLEF = re.compile(r"[GgCF][-+*:][1-5]")
@@ -62,7 +62,7 @@ def read_clef(text: str) -> tuple[str, Problem | None]:
     >>> read_clef("G-2")
     ('G-2', None)
     """
-    return _clef(text[:_LONGEST])
+    return _clef(text[:_LONGEST_SIGN])
 
 
 @lru_cache(maxsize=1024)
@@ -82,7 +82,7 @@ def read_key_signature(text: str) -> KeySignature:
     >>> dict(read_key_signature("bB[EA]").alterations)
     {'B': -1, 'E': -1, 'A': -1}
     """
-    return _key_signature(text[:_LONGEST])
+    return _key_signature(text[:_LONGEST_SIGN])
 
 
 @lru_cache(maxsize=1024)
@@ -108,7 +108,7 @@ def _unreadable_key(text: str, spelled: str) -> Problem:
 
 def read_time_signature(text: str) -> TimeSignature:
     """The bar of "3/4", "c", "c/", "o", "3/4|4/4"; without one that can be read, a whole note."""
-    return _time_signature(text[:_LONGEST])
+    return _time_signature(text[:_LONGEST_SIGN])
 
 
 @lru_cache(maxsize=1024)

@@ -18,8 +18,9 @@ from roslin.errors import ArgumentError, NotationError, Problem
 from roslin.melody import Melody, SignatureChange
 from roslin.melody.pitches import LETTERS, is_spelled, spelled
 from roslin.notation.lengths import Piece, dotted, pieces_of, ticks_in_tuplet, tuplet_at, values_for
-from roslin.notation.pae.music import HIGHEST_WRITTEN, LENGTH_TICKS, LOWEST_WRITTEN, MAX_NOTES
+from roslin.notation.pae.music import HIGHEST_WRITTEN, LENGTH_TICKS, LOWEST_WRITTEN
 from roslin.notation.pae.signatures import NO_ALTERATIONS, WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
+from roslin.notation.record import MAX_NOTES
 
 _ACCIDENTALS = {-2: "bb", -1: "b", 0: "n", 1: "x", 2: "xx"}
 # What nobody could read: a note held through all others of a long piece is written again with each of them.
