@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -223,7 +223,12 @@ def test_formats() -> None:
 # -- what others announce by entry point ------------------------------------------------------------------------------
 
 
-def announced(monkeypatch: pytest.MonkeyPatch, *found: plugins.Installed) -> list[str]:
+def point(name: str, load: Callable[[], Any]) -> SimpleNamespace:
+    """An entry point."""
+    return SimpleNamespace(name=name, load=load)
+
+
+def announced(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, SimpleNamespace]) -> list[str]:
     asked: list[str] = []
 
     def installed(group: str) -> Any:
@@ -235,7 +240,7 @@ def announced(monkeypatch: pytest.MonkeyPatch, *found: plugins.Installed) -> lis
 
 
 def test_packages_are_loaded_when_a_name_is_not_known_or_all_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = announced(monkeypatch, plugins.Installed("any", "kennel", lambda: Dog))
+    asked = announced(monkeypatch, ("kennel", point("any", lambda: Dog)))
     looks: list[Callable[[Registry[Any]], Any]] = [Registry.names, len, lambda r: r.find("dog"), lambda r: r["dog"]]
     for look in looks:
         registry: NamedRegistry[Animal] = NamedRegistry("animal", Animal, "zoo.animals")
@@ -259,11 +264,11 @@ def test_a_broken_package_is_a_warning_and_the_others_are_there(monkeypatch: pyt
 
     announced(
         monkeypatch,
-        plugins.Installed("wolf", "forest", fail),
-        plugins.Installed("cuckoo", "forest", leave),
-        plugins.Installed("stone", "quarry", lambda: 3),
-        plugins.Installed("all", "kennel", lambda: sys),  # a module: its import is all that is needed
-        plugins.Installed("dog", "kennel", lambda: Dog),
+        ("forest", point("wolf", fail)),
+        ("forest", point("cuckoo", leave)),
+        ("quarry", point("stone", lambda: 3)),
+        ("kennel", point("all", lambda: sys)),  # a module: its import is all that is needed
+        ("kennel", point("dog", lambda: Dog)),
     )
     registry: NamedRegistry[Animal] = NamedRegistry("animal", Animal, "zoo.animals")
     with pytest.warns(PluginWarning) as caught:

@@ -70,7 +70,12 @@ def fuse_runs(
     counting = [(run, weight) for run, weight in zip(runs, counts, strict=True) if weight]
     queries = dict.fromkeys(query for run, _ in counting for query in run.queries)
     rankings = [_fused(query, counting, method, scale) for query in queries]
-    return Run(rankings, name=name or method, kind="score", remarks=_lacking([run for run, _ in counting], queries))
+    remarks = [
+        f"{run.name} lacks {counted(lacks, 'query', 'queries')}, put together from the other runs"
+        for run, _ in counting
+        if (lacks := len(queries) - len(run.queries))
+    ]
+    return Run(rankings, name=name or method, kind="score", remarks=remarks)
 
 
 def _fused(query: str, counting: Sequence[tuple[Run, float]], method: str, scale: str) -> Ranking:
@@ -89,15 +94,6 @@ def _distances(run: Run, query: str) -> dict[str, float]:
         values = tuple(map(float, range(1, len(ids) + 1)))
     sign = -1.0 if run.kind == "score" else 1.0
     return {id: sign * value for id, value in zip(reversed(ids), reversed(values), strict=True)}
-
-
-def _lacking(runs: Sequence[Run], queries: Sequence[str] | dict[str, None]) -> list[str]:
-    said = []
-    for run in runs:
-        lacks = len(queries) - len(run.queries)
-        if lacks:
-            said.append(f"{run.name} lacks {counted(lacks, 'query', 'queries')}, put together from the other runs")
-    return said
 
 
 def contributions(

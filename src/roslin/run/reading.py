@@ -52,7 +52,12 @@ def read_run(source: Any, *, name: str | None = None) -> Run:
 
 def _read(source: Any, name: str | None) -> Run:
     if isinstance(source, (str, Path)):
-        return _from_file(Path(source), name)
+        path = Path(source)
+        if form_of(path) == ".json":
+            return _from_json(path, name)
+        if form_of(path) in (".csv", ".tsv", ".parquet"):
+            return _from_table(table_rows(path, _COLUMNS, ["rank"]), name or called(path), str(path))
+        return _from_trec(path, name or called(path))
     known = name or "run"
     if isinstance(source, Mapping):
         return Run(source, name=known)
@@ -72,15 +77,6 @@ def _checked_rows(items: Sequence[Any]) -> Iterator[tuple[str, str, float]]:
             raise ArgumentError(f"row {place} of the run must be (query, document, score); got {item!r}")
         query, document, score = item
         yield str(query), str(document), checked_value(score, "score", str(document), str(query))
-
-
-def _from_file(path: Path, name: str | None) -> Run:
-    form = form_of(path)
-    if form == ".json":
-        return _from_json(path, name)
-    if form in (".csv", ".tsv", ".parquet"):
-        return _from_table(table_rows(path, _COLUMNS, ["rank"]), name or called(path), str(path))
-    return _from_trec(path, name or called(path))
 
 
 def _from_json(path: Path, name: str | None) -> Run:
@@ -128,7 +124,8 @@ def _from_own_json(value: dict[str, Any], name: str | None) -> Run:
         )
         same = tuple(int(row.get("same", 0)) for row in rows)
         coincides = tuple(bool(row.get("coincides")) for row in rows)
-        _check_order(query, values, kind)
+        if values and list(values) != sorted(values, reverse=kind == "score"):  # changed after it was written
+            raise ArgumentError(f"query {shortened(query)!r}: the list is not in the order of its {kind}s")
         ranking = Ranking(
             query,
             ids,
@@ -153,12 +150,6 @@ def _checked_ranks(ranks: list[Any], size: int, query: str) -> tuple[int, ...] |
         expected = "rising whole numbers from 1 on, one for each document"
         raise ArgumentError(f"query {shortened(query)!r}: ranks must be {expected}")
     return tuple(ranks)
-
-
-def _check_order(query: str, values: Sequence[float] | None, kind: Kind) -> None:
-    """Lists of this form are in order; one that is not has been changed."""
-    if values and list(values) != sorted(values, reverse=kind == "score"):
-        raise ArgumentError(f"query {shortened(query)!r}: the list is not in the order of its {kind}s")
 
 
 def _from_trec(path: Path, name: str) -> Run:

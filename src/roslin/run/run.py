@@ -75,11 +75,8 @@ class Hit:
 
     def _measured(self, wanted: str) -> float:
         if self.value is None or self.kind != wanted:
-            raise ArgumentError(
-                f"the run has no {wanted}s; it has {self.kind}s"
-                if self.value is not None
-                else f"the run has no {wanted}s, only an order"
-            )
+            what = ", only an order" if self.value is None else f"; it has {self.kind}s"
+            raise ArgumentError(f"the run has no {wanted}s{what}")
         return self.value
 
 
@@ -143,7 +140,10 @@ class Run:
         if kind is not None and kind not in _KINDS:
             raise UnknownNameError("kind of run", str(kind), _KINDS)
         given = rankings if isinstance(rankings, Mapping) else {each.query: each for each in rankings}
-        has_values = any(isinstance(each, Mapping) or _has_values(each) for each in given.values())
+        has_values = any(
+            isinstance(each, Mapping) or (isinstance(each, Ranking) and each.values is not None)
+            for each in given.values()
+        )
         self.name = name
         self.kind: Kind = kind or ("score" if has_values else "order")
         self.rankings: dict[str, Ranking] = {query: self._ranking(query, each) for query, each in given.items()}
@@ -206,12 +206,9 @@ class Run:
     @property
     def _only(self) -> Ranking:
         if len(self.rankings) != 1:
-            raise ArgumentError(f"the run has {len(self.rankings)} queries; choose one of them: run['{self._some}']")
+            some = next(iter(self.rankings), "query")
+            raise ArgumentError(f"the run has {len(self.rankings)} queries; choose one of them: run['{some}']")
         return next(iter(self.rankings.values()))
-
-    @property
-    def _some(self) -> str:
-        return next(iter(self.rankings), "query")
 
     @property
     def lists(self) -> dict[str, tuple[str, ...]]:
@@ -350,12 +347,11 @@ class Run:
 
     def named(self, name: str) -> Self:
         """The same lists under another name."""
-        return type(self)(self.rankings, name=name, kind=self.kind, titles=self._titles, remarks=self._remarks)
+        return self._with(name=name)
 
     def with_remarks(self, remarks: Iterable[str]) -> Self:
         """The same lists, with more remarks."""
-        said = (*self._remarks, *remarks)
-        return type(self)(self.rankings, name=self.name, kind=self.kind, titles=self._titles, remarks=said)
+        return self._with(remarks=(*self._remarks, *remarks))
 
     def times(self, readings: int) -> Self:
         """The best of the lists of several readings of a query: all together have as many times the chance matches.
@@ -363,19 +359,29 @@ class Run:
         >>> Run([Ranking("q", ("a",), (2.0,), expected=(0.01,))], kind="score").times(10)[0].expected
         0.1
         """
-        return self if readings == 1 else self._with([_times(ranking, readings) for ranking in self.rankings.values()])
+        if readings == 1:
+            return self
+        rankings = []
+        for ranking in self.rankings.values():
+            if ranking.expected is not None and ranking.values is not None:
+                expected = tuple(readings * each for each in ranking.expected)
+                values = tuple(each - math.log10(readings) for each in ranking.values)
+                ranking = replace(ranking, expected=expected, values=values)
+            rankings.append(ranking)
+        return self._with(rankings)
 
     def with_titles(self, titles: Titles) -> Self:
         """The same lists, with the titles of their documents."""
-        return type(self)(self.rankings, name=self.name, kind=self.kind, titles=titles, remarks=self._remarks)
+        return self._with(titles=titles)
 
     def only(self, queries: Iterable[str]) -> Self:
         """The lists of these queries, as far as the run has them."""
         wanted = set(queries)
         return self._with([ranking for query, ranking in self.rankings.items() if query in wanted])
 
-    def _with(self, rankings: Iterable[Ranking]) -> Self:
-        return type(self)(rankings, name=self.name, kind=self.kind, titles=self._titles, remarks=self._remarks)
+    def _with(self, rankings: Iterable[Ranking] | None = None, **changes: Any) -> Self:
+        same = {"name": self.name, "kind": self.kind, "titles": self._titles, "remarks": self._remarks}
+        return type(self)(self.rankings if rankings is None else rankings, **same | changes)
 
     # -- how it shows itself --------------------------------------------------------------------------------------
 
@@ -476,17 +482,6 @@ def _beyond_chance(ranking: Ranking) -> Ranking:
         name: tuple(each[place] for place in chosen) for name in _COLUMNS if (each := getattr(ranked, name)) is not None
     }
     return replace(ranked, **columns)
-
-
-def _times(ranking: Ranking, readings: int) -> Ranking:
-    if ranking.expected is None or ranking.values is None:
-        return ranking
-    expected = tuple(readings * each for each in ranking.expected)
-    return replace(ranking, expected=expected, values=tuple(each - math.log10(readings) for each in ranking.values))
-
-
-def _has_values(ranking: object) -> bool:
-    return isinstance(ranking, Ranking) and ranking.values is not None
 
 
 def checked_value(value: Any, kind: str, id: str, query: str) -> float:

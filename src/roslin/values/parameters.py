@@ -73,9 +73,9 @@ def real(
     return _field(default, _real(above, below, least, most), optional)
 
 
-def wholes(default: tuple[int, ...], *, least: int = 1, most: int = MOST_RANKS, at_least: int = 1) -> Any:
-    """Several whole numbers, at least `at_least` of them."""
-    return _field(default, _several(_whole(least, most), at_least))
+def wholes(default: tuple[int, ...], *, least: int = 1, most: int = MOST_RANKS) -> Any:
+    """One or more whole numbers."""
+    return _field(default, _several(_whole(least, most), 1))
 
 
 def reals(

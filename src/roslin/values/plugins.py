@@ -25,12 +25,11 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +37,11 @@ import numpy.typing as npt
 from roslin.errors import ArgumentError, PluginError, RoslinError
 from roslin.values.parameters import Named, shown
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 VARIABLE = "ROSLIN_PLUGINS"
+_ROOT = Path(__file__).parents[1]
 _PREFIX = "roslin_plugin_"  # of the modules that are made of files
 _OWN = "roslin"
 
@@ -61,22 +64,12 @@ class PluginWarning(UserWarning):
     """A plug-in that is installed and cannot be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """What a package announces by entry point: its name there, the package, and how to get it."""
-
-    name: str
-    package: str
-    load: Callable[[], Any]
-
-
-def installed(group: str) -> Iterator[Installed]:
-    """All entry points of a group, in order of package and name."""
+def installed(group: str) -> list[tuple[str, EntryPoint]]:
+    """The packages with an entry point of a group, in order of package and name."""
     from importlib.metadata import entry_points
 
     found = [(point.dist.name if point.dist else point.module, point) for point in entry_points(group=group)]
-    for package, point in sorted(found, key=lambda pair: (pair[0], pair[1].name)):
-        yield Installed(point.name, package, point.load)
+    return sorted(found, key=lambda pair: (pair[0], pair[1].name))
 
 
 def load_plugin(path: str | os.PathLike[str]) -> None:
@@ -121,7 +114,7 @@ def load_environment() -> None:
             except PluginError as error:
                 if str(error) not in _WARNED:  # every registry asks; once is enough
                     _WARNED.add(str(error))
-                    warn(str(error))
+                    warnings.warn(str(error), PluginWarning, stacklevel=2)
 
 
 @contextmanager
@@ -164,19 +157,10 @@ def failure(error: BaseException, file: Path | None = None) -> str:
         frames = [
             frame
             for frame in traceback.extract_tb(error.__traceback__)
-            if (Path(frame.filename) == file if file else not _is_below_ours(frame.filename))
+            if (Path(frame.filename) == file if file else not Path(frame.filename).is_relative_to(_ROOT))
         ]
         place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return " ".join(f"{place}: {what}".split()) if place else " ".join(what.split())
-
-
-def warn(message: str) -> None:
-    """Warn that a plug-in is left out."""
-    warnings.warn(message, PluginWarning, stacklevel=3)
-
-
-def _is_below_ours(filename: str) -> bool:
-    return Path(filename).is_relative_to(Path(__file__).parents[1])
 
 
 # -- plain functions as named values, and the numbers they return -----------------------------------------------------
@@ -191,7 +175,12 @@ def class_of_function(base: type[Value], given: Given, expected: str) -> type[Va
     """The class made from `base` whose `function` is this one; `expected` describes it in errors."""
     function, name, summary, reference = given
     own = getattr(function, "__name__", type(function).__name__)
-    _check_arguments(function, own, expected)
+    with suppress(ValueError):  # compiled code may have no signature
+        signature = inspect.signature(function)
+        try:
+            signature.bind(None, None)
+        except TypeError:
+            raise ArgumentError(f"a function must take {expected}; got {own}{signature}") from None
     called = name or _NOT_IN_A_NAME.sub("", own)
     lines = (inspect.getdoc(function) or "").strip().splitlines() if hasattr(function, "__name__") else []
     module = str(getattr(function, "__module__", None) or type(function).__module__)
@@ -212,17 +201,6 @@ def class_of_function(base: type[Value], given: Given, expected: str) -> type[Va
         _MADE[key] = type(called, (base,), members)
     made: type[Value] = _MADE[key]
     return made
-
-
-def _check_arguments(function: Callable[..., Any], name: str, expected: str) -> None:
-    try:
-        signature = inspect.signature(function)
-    except ValueError:  # compiled code may have no signature
-        return
-    try:
-        signature.bind(None, None)
-    except TypeError:
-        raise ArgumentError(f"a function must take {expected}; got {name}{signature}") from None
 
 
 def one_number_each(found: Any, count: int, expected: str, *, undefined: bool = False) -> npt.NDArray[np.float64]:

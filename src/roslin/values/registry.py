@@ -17,6 +17,7 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from types import ModuleType
@@ -102,8 +103,11 @@ class Registry(Mapping[str, Thing]):
         code = self._code_of(thing)
         for name in (thing.name, *getattr(thing, "also", ())):
             other = self._names.get(self._fold(name))
-            if other is not None and self._owner(other) != _owner(code):
-                owners = f"{self._owner(other)[1]} and {_owner(code)[1]}"
+            if other is None:
+                continue
+            before, now = _owner(self._code_of(self.compound.get(other) or self._things[other])), _owner(code)
+            if before != now:
+                owners = f"{before[1]} and {now[1]}"
                 raise ArgumentError(f"two {self.kind}s are called {name!r}: {owners}; one needs another name")
 
     def _add(self, thing: Any) -> None:
@@ -130,23 +134,20 @@ class Registry(Mapping[str, Thing]):
             expected = "a word of letters, digits and . _ * + -, with a letter first"
             raise ArgumentError(f"{whose}: the name of a {self.kind} must be {expected}; got {shown(name)}")
 
-    def _owner(self, name: str) -> tuple[str, str]:
-        return _owner(self._code_of(self.compound.get(name) or self._things[name]))
-
     def _load(self) -> None:
         with _LOCK:
             if self._is_loaded:
                 return
             self._is_loaded = True
-            for found in plugins.installed(self.entry_points) if self.entry_points else ():
+            for package, point in plugins.installed(self.entry_points) if self.entry_points else ():
                 try:
-                    with plugins.loading(found.package):
-                        thing = found.load()
+                    with plugins.loading(package):
+                        thing = point.load()
                         if not isinstance(thing, ModuleType):  # a module has registered what it has
-                            self._add(self._adapt(thing, found.name))
+                            self._add(self._adapt(thing, point.name))
                 except (Exception, SystemExit) as error:
-                    reason = plugins.failure(error)
-                    plugins.warn(f"the {self.kind} {found.name!r} of {found.package} cannot be used: {reason}")
+                    message = f"the {self.kind} {point.name!r} of {package} cannot be used: {plugins.failure(error)}"
+                    warnings.warn(message, plugins.PluginWarning, stacklevel=2)
             plugins.load_environment()
 
 
