@@ -22,7 +22,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roslin import TICKS_PER_QUARTER, Melody
-from roslin.engrave import cache_folder, engrave, mei_from_melody, score, stored
+from roslin.data import cache_folder
+from roslin.engrave import engrave, mei_from_melody, score, stored
 from roslin.errors import ArgumentError, NotationError, SandboxError
 from roslin.melody import SignatureChange
 from roslin.notation import pae

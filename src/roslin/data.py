@@ -115,7 +115,8 @@ def data_set(name: str) -> DataSet:
 def path(name: str) -> Path:
     """The folder of a data set that is already here: in ROSLIN_DATA, or in the cache. `get` also checks it."""
     wanted = data_set(name)
-    for folder in _places(wanted):
+    chosen = os.environ.get("ROSLIN_DATA")
+    for folder in (*([Path(chosen) / name] if chosen else []), cache_folder() / "data" / name):
         if all((folder / file.name).is_file() for file in wanted.files):
             return folder
     raise RoslinError(f"the data set {name} is not here; fetch it with: roslin data get {name}")
@@ -127,7 +128,7 @@ def get(name: str, source: str | Path | None = None) -> Path:
     source: a folder with its files, a zip archive that holds them, or the file itself where there is only one.
     """
     wanted = data_set(name)
-    target = _cache() / name
+    target = cache_folder() / "data" / name
     damage = ""
     if source is None:
         try:
@@ -167,15 +168,11 @@ def _replace(target: Path, wanted: DataSet, source: Path | None) -> None:
         complete.rename(target)
 
 
-def _places(wanted: DataSet) -> list[Path]:
-    chosen = os.environ.get("ROSLIN_DATA")
-    return [*([Path(chosen) / wanted.name] if chosen else []), _cache() / wanted.name]
-
-
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Where data sets and drawings are kept for this user."""
     if chosen := os.environ.get("ROSLIN_CACHE"):
-        return Path(chosen) / "data"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "roslin" / "data"
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "roslin"
 
 
 def _download(file: DataFile, folder: Path) -> None:

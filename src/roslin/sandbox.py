@@ -102,7 +102,13 @@ class Worker:
         self._stop()  # nobody can be in a call: that would hold a reference
 
     def _exchange(self, function: str, message: bytes, limit: float) -> bytes:
-        process = self._running()
+        if self._process is not None and self._process.poll() is not None:
+            self._stop()
+        if self._process is None:
+            self._process = subprocess.Popen(
+                self._command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        process = self._process
         hung = threading.Event()
 
         def end() -> None:
@@ -133,15 +139,6 @@ class Worker:
         if hung.is_set():
             self._stop()
         return reply
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._process.poll() is not None:
-            self._stop()
-        if self._process is None:
-            self._process = subprocess.Popen(
-                self._command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-            )
-        return self._process
 
     def _stop(self) -> int | None:
         process, self._process = self._process, None
@@ -265,10 +262,6 @@ def _engrave(payload: dict[str, Any]) -> dict[str, Any]:
     return {"svg": toolkit.renderToSVG(1), "pages": toolkit.getPageCount()}
 
 
-def _to_mei(payload: dict[str, Any]) -> dict[str, Any]:
-    return {"mei": _toolkit(payload).getMEI()}
-
-
 def _sounding(payload: dict[str, Any]) -> dict[str, Any]:
     toolkit = _toolkit(payload)
     notes = []
@@ -280,7 +273,7 @@ def _sounding(payload: dict[str, Any]) -> dict[str, Any]:
 
 FUNCTIONS: Functions = {
     "engrave": _engrave,
-    "to_mei": _to_mei,
+    "to_mei": lambda payload: {"mei": _toolkit(payload).getMEI()},
     "sounding": _sounding,
 }
 

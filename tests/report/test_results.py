@@ -11,7 +11,8 @@ import pytest
 from roslin import Melody, load
 from roslin.notation import pae
 from roslin.report.document import results_page
-from roslin.report.player import drawing, marked, melody_figure, pianoroll_svg, player_script
+from roslin.report.player import drawing, marked, melody_figure, pianoroll_svg
+from roslin.report.svg import own_file
 from roslin.run import Ranking, Run
 from roslin.run.meaning import CHANCE_LINE
 
@@ -49,7 +50,7 @@ def page_of(melody: Melody) -> str:
 def test_the_page_needs_nothing_and_escapes_everything() -> None:
     melody = pae.read("'4CDE").with_metadata(id=NASTY, title=NASTY, composer=NASTY, key=NASTY)
     page = page_of(melody)
-    assert page.count("<script") == page.count(player_script()) == 1
+    assert page.count("<script") == page.count(own_file("player.js")) == 1
     addresses = set(re.findall(r"https?://[^\s\"'<>]+", page))
     assert addresses == {"http://www.w3.org/2000/svg"}
     assert not re.search(r"\b(?:src=|@import|url\(|fetch\(|import\()", page)

@@ -69,7 +69,13 @@ class Table:
     @property
     def records(self) -> list[dict[str, Any]]:
         """The rows for JSON, which has neither NaN nor infinity: both become None."""
-        return [{name: _json_value(row.get(name)) for name in self.columns} for row in self.rows]
+        return [
+            {
+                name: None if isinstance(cell := row.get(name), float) and not math.isfinite(cell) else cell
+                for name in self.columns
+            }
+            for row in self.rows
+        ]
 
     def only(self, *columns: str) -> Table:
         return replace(self, columns=columns)
@@ -84,7 +90,12 @@ class Table:
         """A table for a page or a notebook, under its title where a `caption` is wanted."""
         from roslin.display.templates import render
 
-        return render("display/table.html", table=self, caption=caption, shown=_Shown(digits), sort_key=_sort_key)
+        def shown(cell: Any, name: str) -> str:
+            if _is_missing(cell):
+                return "–"
+            return rounded(cell, digits, name) if isinstance(cell, float) else str(cell)
+
+        return render("display/table.html", table=self, caption=caption, shown=shown, sort_key=_sort_key)
 
     def to_latex(self) -> str:
         """A table for a paper (it needs the package booktabs), under a comment with its title."""
@@ -134,7 +145,7 @@ def latex_text(value: Any, name: str = "") -> str:
     >>> latex_text("50 % of a_b"), latex_text(0.5), latex_text(None)
     ('50 \\\\% of a\\\\_b', '0.5000', '--')
     """
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if _is_missing(value):
         return "--"
     if isinstance(value, float):
         return rounded(value, 4, name) if math.isfinite(value) else f"${'-' * (value < 0)}\\infty$"
@@ -161,24 +172,8 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
-def _json_value(cell: Any) -> Any:
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
-
-
 def _is_missing(cell: Any) -> bool:
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """A cell as a page shows it."""
-
-    digits: int
-
-    def __call__(self, cell: Any, name: str) -> str:
-        if _is_missing(cell):
-            return "–"
-        return rounded(cell, self.digits, name) if isinstance(cell, float) else str(cell)
 
 
 def _sort_key(cell: Any) -> str | None:

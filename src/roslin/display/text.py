@@ -28,9 +28,9 @@ def table_lines(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], coars
     widths = [max([_width(name), *(_width(row[k]) for row in cells)]) for k, name in enumerate(columns)]
     numeric = [all(isinstance(row.get(name), (int, float)) for row in rows) and bool(rows) for name in columns]
     for line in [list(columns), *cells]:
+        blanks = (" " * (width - _width(text)) for text, width in zip(line, widths, strict=True))
         padded = (
-            _blank(text, width) + text if right else text + _blank(text, width)
-            for text, width, right in zip(line, widths, numeric, strict=True)
+            blank + text if right else text + blank for text, blank, right in zip(line, blanks, numeric, strict=True)
         )
         yield "  ".join(padded).rstrip()
 
@@ -64,10 +64,6 @@ def _width_of_sign(sign: str) -> int:
     if unicodedata.category(sign) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
-
-
-def _blank(text: str, width: int) -> str:
-    return " " * (width - _width(text))
 
 
 def _cut(text: str, width: int) -> str:
@@ -104,14 +100,10 @@ def deviations(problems: Iterable[Problem]) -> list[str]:
     """
     places: dict[tuple[str, int], list[int]] = {}
     for problem in problems:
-        places.setdefault((_what(problem), problem.line), []).append(problem.column)
+        what = f"read {problem.found} as {problem.taken}" if problem.taken else problem.reason
+        what = f"left out {problem.found}" if problem.taken == "nothing" else what
+        places.setdefault((what, problem.line), []).append(problem.column)
     return [f"{what}{_where(line, columns)}" for (what, line), columns in places.items()]
-
-
-def _what(problem: Problem) -> str:
-    if problem.taken == "nothing":
-        return f"left out {problem.found}"
-    return f"read {problem.found} as {problem.taken}" if problem.taken else problem.reason
 
 
 def _where(line: int, columns: list[int]) -> str:

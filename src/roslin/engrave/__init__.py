@@ -29,12 +29,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from roslin.engrave.score import mei_from_melody
-from roslin.engrave.stored import cache_folder, read_entry, write_entry
+from roslin.engrave.stored import read_entry, write_entry
 from roslin.errors import NotationError, Problem, SandboxError
 from roslin.melody import Melody
 from roslin.sandbox import Worker, shared_worker
 
-__all__ = ["OPTIONS", "Engraving", "Layout", "cache_folder", "engrave", "mei_from_melody"]
+__all__ = ["OPTIONS", "Engraving", "Layout", "engrave", "mei_from_melody"]
 
 Layout = Literal["page", "narrow", "line"]
 

@@ -18,18 +18,12 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
+from roslin.data import cache_folder
 from roslin.errors import ArgumentError
 
 _MEGABYTES = "ROSLIN_CACHE_MEGABYTES"
 _DEFAULT_MEGABYTES = 256
 _FOLDERS = 256
-
-
-def cache_folder() -> Path:
-    """Where this user's drawings are kept."""
-    if chosen := os.environ.get("ROSLIN_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "roslin"
 
 
 def read_entry(key: str) -> str | None:
@@ -46,7 +40,10 @@ def read_entry(key: str) -> str | None:
 
 def write_entry(key: str, text: str) -> None:
     """Keep a text under a key, if the folder allows it."""
-    path, limit = _path(key), _limit_bytes()
+    megabytes = os.environ.get(_MEGABYTES) or str(_DEFAULT_MEGABYTES)
+    if not megabytes.isdecimal():
+        raise ArgumentError(f"{_MEGABYTES} must be a whole number from 0; got {megabytes!r}")
+    path, limit = _path(key), int(megabytes) * 2**20
     if not limit:
         return
     temporary = None
@@ -62,13 +59,6 @@ def write_entry(key: str, text: str) -> None:
         return
     with suppress(OSError):
         _make_room(path.parent, limit // _FOLDERS)
-
-
-def _limit_bytes() -> int:
-    text = os.environ.get(_MEGABYTES) or str(_DEFAULT_MEGABYTES)
-    if not text.isdecimal():
-        raise ArgumentError(f"{_MEGABYTES} must be a whole number from 0; got {text!r}")
-    return int(text) * 2**20
 
 
 def _make_room(folder: Path, limit: int) -> None:

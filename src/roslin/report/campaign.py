@@ -18,7 +18,6 @@ from roslin.display.text import counted
 from roslin.evaluate import Comparison, compare, mean_intervals
 from roslin.evaluate.disagreement import Disagreement, disagreements
 from roslin.evaluate.tables import groupings, means, per_query
-from roslin.melody import Melody
 from roslin.report.document import document
 from roslin.report.plots import heat_map, interval_plot
 
@@ -84,7 +83,6 @@ def campaign_page(campaign: Campaign, collection: Store, comparisons: Sequence[C
         values=per_query(evaluation).first(_MOST_ROWS),
         disagreements=disagreement_table(found) if found else None,
         cases=_cases(campaign, collection, found),
-        titled=_titled,
         ties=tie_table(campaign),
         times=times(campaign),
         provenance=json.dumps(campaign.provenance, ensure_ascii=False, indent=1, default=repr),
@@ -138,20 +136,12 @@ def _cases(campaign: Campaign, collection: Store, found: Sequence[Disagreement])
             {
                 "document": case.document,
                 "melody": collection[case.document],
-                "judged": _judged(case),
+                "judged": f"In {'no group' if case.group is None else f'group {case.group}'} of the truth.",
                 "ranks": _ranks(case),
             }
             for case in cases[:_DRAWN_DOCUMENTS]
         ]
         yield {"query": query, "melody": campaign.queries[query], "documents": documents}
-
-
-def _titled(melody: Melody) -> str:
-    return f": {melody.title}" if melody.title else ""
-
-
-def _judged(case: Disagreement) -> str:
-    return "In no group of the truth." if case.group is None else f"In group {case.group} of the truth."
 
 
 def _ranks(case: Disagreement) -> str:

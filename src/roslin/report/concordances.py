@@ -7,10 +7,8 @@ for every group. Either works without a network, and without a script but for so
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 
@@ -215,15 +213,22 @@ def concordances_page(
 
     `said`: what was compared (`compared_words`), where that is known already. `page_of`: the page of another group.
     """
-    glyphs = Glyphs()
-    groups = list(_told(concordances, shown, glyphs, progress or (lambda _done, _what: None)))
+    glyphs, groups = Glyphs(), []
+    for done, summary in enumerate(shown, start=1):
+        groups.append(page_group(concordances, summary, f"{anchor(summary)}-", glyphs))
+        if progress is not None:
+            progress(done / len(shown), "drawing")
+    which, total = "", len(concordances.groups)
+    if 0 < len(shown) < total:
+        first, last = f"{shown[0].number:,}", f"{shown[-1].number:,}"
+        which = f"Group{f's {first} to' if first != last else ''} {last} of {total:,}."
     return document(
         "concordances.html",
         **_common(concordances, shown, said or compared_words(concordances)),
         groups=groups,
         glyphs=glyphs,
         around=around,
-        which=_which(shown, len(concordances.groups)),
+        which=which,
         link=link or (lambda _source: ""),
         address=lambda related: f"{page_of(related)}#{anchor(related)}",
     )
@@ -236,24 +241,9 @@ def source_link(pattern: str) -> Link:
     return lambda source: _FIELD.sub(lambda found: quote(str(getattr(source, found[0][1:-1])), safe=""), pattern)
 
 
-def _which(shown: Sequence[GroupSummary], total: int) -> str:
-    if not 0 < len(shown) < total:
-        return ""
-    first, last = f"{shown[0].number:,}", f"{shown[-1].number:,}"
-    return f"Group{f's {first} to' if first != last else ''} {last} of {total:,}."
-
-
 def anchor(summary: GroupSummary | RelatedGroup) -> str:
     """The id of a group on its page."""
     return f"group-{summary.number}"
-
-
-def _told(
-    concordances: Concordances, shown: Sequence[GroupSummary], glyphs: Glyphs, tell: Progress
-) -> Iterator[PageGroup]:
-    for done, summary in enumerate(shown, start=1):
-        yield page_group(concordances, summary, f"{anchor(summary)}-", glyphs)
-        tell(done / len(shown), "drawing")
 
 
 def _common(concordances: Concordances, shown: Sequence[GroupSummary], said: Sequence[str]) -> dict[str, object]:
@@ -268,11 +258,5 @@ def _common(concordances: Concordances, shown: Sequence[GroupSummary], said: Seq
         "anchor": anchor,
         "signs": SIGNS,
         "certainty": concordances.certainty,
-        "filter_script": _filter_script,
         "note": versions(),
     }
-
-
-@cache
-def _filter_script() -> str:
-    return files("roslin.report").joinpath("filters.js").read_text("utf-8")

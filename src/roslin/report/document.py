@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Sequence
-from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,8 @@ from roslin.display.templates import render
 from roslin.matchers import Explanation
 from roslin.melody import Melody
 from roslin.report.flow import flow_svg, name_of
-from roslin.report.player import PLAYER_STYLE, melody_figure, player_script
+from roslin.report.player import PLAYER_STYLE, melody_figure
+from roslin.report.svg import own_file
 from roslin.run import Run
 from roslin.run.meaning import CHANCE_LINE, by_chance
 
@@ -30,16 +29,10 @@ def document(template: str, **values: Any) -> str:
         f"report/{template}",
         melody_figure=melody_figure,
         player_style=PLAYER_STYLE,
-        player_script=player_script,
-        sorting_script=_sorting_script,
+        own_file=own_file,
         **values,
     )
     return made + "\n"
-
-
-@cache
-def _sorting_script() -> str:
-    return files("roslin.report").joinpath("tables.js").read_text("utf-8")
 
 
 def versions(*packages: str, python: bool = False) -> str:

@@ -1,6 +1,6 @@
 """A melody on a page: its notation (or a piano roll where that fails) with buttons that play it.
 
-A page needs `PLAYER_STYLE` once in its style sheet, `melody_figure` for each melody, and `player_script()` once at its
+A page needs `PLAYER_STYLE` once in its style sheet, `melody_figure` for each melody, and `player.js` once at its
 end: our own small synthesiser, inline and without requests. Without scripts the button stays hidden.
 Each figure takes a prefix for the ids in its drawing, because no two elements of a page may have the same.
 
@@ -14,24 +14,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from functools import lru_cache
-from importlib.resources import files
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from roslin.display.templates import render
 from roslin.display.words import _
 from roslin.engrave import Engraving, Layout, engrave
-from roslin.melody import Melody
+from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.playback import note_list
+from roslin.report.svg import SvgElement, group, line, rect, svg
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-
-
-from dataclasses import replace
-
-from roslin.melody import TICKS_PER_QUARTER
-from roslin.report.svg import SvgElement, group, line, rect, svg
 
 _NARROW = 400  # pixels; a drawing that is no wider is shown everywhere
 _NOTE = re.compile(r'data-note="(\d+)" class="')
@@ -111,12 +105,6 @@ def marked(svg: str, rows: Sequence[int]) -> str:
         return f"{found[0]}matched " if found[1] in wanted else found[0]
 
     return _NOTE.sub(mark, svg) if wanted else svg
-
-
-@lru_cache(maxsize=1)
-def player_script() -> str:
-    """What makes the buttons work."""
-    return files("roslin.report").joinpath("player.js").read_text("utf-8")
 
 
 # -- piano rolls ------------------------------------------------------------------------------------------------------

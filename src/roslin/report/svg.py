@@ -83,7 +83,7 @@ def svg(
 ) -> str:
     """A whole drawing, of the class `kind`.
 
-    `name` is the description for screen readers; a plot alone needs `plot_style`.
+    `name` is the description for screen readers; a plot alone needs the style sheet `templates/plots.css`.
     """
     return render(
         "report/drawing.svg", elements=elements, width=width, height=height, name=name, style=style, kind=kind
@@ -91,9 +91,9 @@ def svg(
 
 
 @cache
-def plot_style() -> str:
-    """The style sheet of all plots."""
-    return files("roslin.report").joinpath("templates/plots.css").read_text("utf-8")
+def own_file(name: str) -> str:
+    """The text of a file of this package: a script, or a style sheet."""
+    return files("roslin.report").joinpath(name).read_text("utf-8")
 
 
 def _rounded(**numbers: float) -> dict[str, float]:

@@ -33,7 +33,7 @@ from roslin.report.plots import (
     scale_axis,
     scale_of,
 )
-from roslin.report.svg import SvgElement, group, line, placed, plot_style, svg, text
+from roslin.report.svg import SvgElement, group, line, own_file, placed, svg, text
 from roslin.truth.consistency import Boundary
 from roslin.truth.study import QueryStudy, Study
 from roslin.truth.tables import MOST_EXPERTS
@@ -213,7 +213,7 @@ def truth_svg(found: Study, melodies: Melodies | None = None, experience: Sequen
             y += max(_DRAWING_ROW, PLOT_HEIGHT + 8 + bar_height(k))
         parts.append(group(scale_axis(scale), _PLOT_AT, y))
         y += 40
-    return svg(parts, _DRAWING_WIDTH, y, heading_of(found), style=plot_style()) + "\n"
+    return svg(parts, _DRAWING_WIDTH, y, heading_of(found), style=own_file("templates/plots.css")) + "\n"
 
 
 def _drawn_row(each: QueryStudy, k: int, melody: Melody | None, prefix: str, scale: Scale) -> Iterable[SvgElement]:
