@@ -9,18 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roslin.errors import UnknownNameError
 from roslin.melody import Melody
 from roslin.represent import features
 from roslin.represent.features import (
     describe,
     duration_ratio,
-    interval_histogram,
     max_interval,
     motives,
     pitch_range,
 )
-from roslin.represent.strings import KINDS, chromatic_string, contour_string, diatonic_string, rhythm_string
+from roslin.represent.strings import chromatic_string, contour_string, diatonic_string, rhythm_string
 
 
 def melody(pitches: list[int], durations: list[int] | None = None) -> Melody:
@@ -76,24 +74,6 @@ def test_describe_agrees_with_each_feature_alone(notes: list[tuple[int, int]]) -
     strings = (chromatic_string, diatonic_string, contour_string, rhythm_string)
     assert about[4:8] == tuple(string(example) for string in strings)
     assert about.motives == motives(about.chromatic)
-
-
-def test_histogram_in_both_kinds() -> None:
-    example = melody([60, 64, 67, 67, 55])
-    assert interval_histogram(example) == {-8: 0.25, 1: 0.25, 3: 0.5}
-    assert interval_histogram(example, "chromatic") == {-12: 0.25, 0: 0.25, 3: 0.25, 4: 0.25}
-    assert interval_histogram(melody([60])) == {}
-
-
-@given(st.lists(st.integers(40, 80), min_size=2, max_size=25))
-def test_shares_add_up_to_one(pitches: list[int]) -> None:
-    for kind in KINDS:
-        assert sum(interval_histogram(melody(pitches), kind).values()) == pytest.approx(1)
-
-
-def test_histogram_refuses_an_unknown_kind() -> None:
-    with pytest.raises(UnknownNameError, match="unknown kind of interval 'modal'"):
-        interval_histogram(melody([60, 62]), "modal")  # type: ignore[arg-type]
 
 
 # Motives -------------------------------------------------------------------------------------------------------------

@@ -29,11 +29,8 @@ def write_report(campaign: Campaign, collection: Store, folder: str | Path) -> P
     """Write `report.html` and `report.txt` into a folder; the path of the page."""
     page = Path(folder) / "report.html"
     found = _comparisons(campaign)
-    for path, text in (
-        (page, campaign_page(campaign, collection, found)),
-        (page.with_suffix(".txt"), campaign_text(campaign, found)),
-    ):
-        write_text(path, text)
+    write_text(page, campaign_page(campaign, collection, found))
+    write_text(page.with_suffix(".txt"), campaign_text(campaign, found))
     return page
 
 

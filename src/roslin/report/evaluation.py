@@ -45,6 +45,10 @@ def evaluation_page(
     evaluation = evaluations[0]
     number = len(evaluation.runs)
     counted = [query for query in evaluation.queries if evaluation.truth[query]]
+    queries = []
+    for query in counted[:_MOST_QUERIES]:
+        most = max(_MOST_RANKS, sum(map(len, evaluation.truth[query])))
+        queries.append((query, [(table, min(most, len(table.rows))) for table in steps_of(evaluation, query)]))
     return document(
         "evaluation.html",
         heading=f"{number} system{'s' * (number > 1)} against {evaluation.truth.name or 'the truth'}",
@@ -58,7 +62,7 @@ def evaluation_page(
         lift_plot=_lift_plot(evaluation, counted),
         values=per_query(evaluation),
         most_rows=_MOST_ROWS,
-        queries=[(query, _steps(evaluation, query)) for query in counted[:_MOST_QUERIES]],
+        queries=queries,
         all_queries=len(counted),
         sources=[*sources, "measures: " + ", ".join(map(repr, evaluation.measures))],
     )
@@ -71,11 +75,6 @@ def _pairs(evaluation: Evaluation, level: float, against: str | None) -> dict[st
     first = repr(evaluation.measures[0])
     said = [row["sentence"] for row in pairs.rows if row["measure"] == first]
     return {"reach": reach, "pairs": pairs.without("sentence"), "sentences": said}
-
-
-def _steps(evaluation: Evaluation, query: str) -> list[tuple[Table, int]]:
-    most = max(_MOST_RANKS, sum(map(len, evaluation.truth[query])))
-    return [(table, min(most, len(table.rows))) for table in steps_of(evaluation, query)]
 
 
 def _recall_plot(evaluation: Evaluation, queries: Sequence[str]) -> str:

@@ -113,8 +113,14 @@ def _parts(explanation: Explanation) -> Iterator[tuple[str, Explanation, _Rows]]
 
 
 def _drawn(label: str, part: Explanation, rows: _Rows) -> tuple[list[SvgElement], float, float]:
-    query = _Half(_moved_notes(part, rows), _TOP + _LARGEST_DISK + 8)
-    candidate = _Half(_still_notes(part), query.bottom + _BETWEEN)
+    tempo, shift = part.tempo or 1.0, _shift(part, rows)
+    matcher = part.matcher
+    # On the line of fifths a transposition says nothing about octaves: there the query is drawn as it is.
+    up = 0.0 if isinstance(matcher, Transport) and matcher.pitch == "fifths" else part.transposition or 0.0
+    lighter = 1.0 if isinstance(matcher, Transport) and not matcher.scales_weights else tempo
+    query = _Half(_notes(part, part.query, rows, tempo, shift, up, 1.0), _TOP + _LARGEST_DISK + 8)
+    still = _notes(part, part.candidate, _sounding(part.candidate), 1.0, 0.0, 0.0, lighter)
+    candidate = _Half(still, query.bottom + _BETWEEN)
     notes = query.notes + candidate.notes
     first, last = min(note.time for note in notes), max(note.time + note.length for note in notes)
     quarter = min(max((_WIDEST - _LEFT - _RIGHT) / max(last - first, 1.0), _LEAST_QUARTER), _MOST_QUARTER)
@@ -124,12 +130,13 @@ def _drawn(label: str, part: Explanation, rows: _Rows) -> tuple[list[SvgElement]
 
     heaviest = max(note.weight for note in notes)
     above, below = query.places(across), candidate.places(across)
-    ties = ties_of(part, heaviest, _shift(part, rows))
+    ties = ties_of(part, heaviest, shift)
     taken = {tie.candidate_note for tie in ties}
     distance = _("distance {number}").format(number=number(part.distance, 3))
     caption = "; ".join(filter(None, [part.transformation, distance]))
+    parts = SvgElement("tspan", {"font-weight": "bold"}, f"{label}:"), SvgElement("tspan", {"dx": 4}, caption)
     elements = [
-        _captioned(f"{label}:", caption),
+        replace(_text(8, 18, "", font_size=13), inside=parts),
         _text(8, (query.y + query.bottom) / 2 + 4, _("Query"), fill=_QUERY, font_weight="bold"),
         _text(8, (candidate.y + candidate.bottom) / 2 + 4, _("Candidate"), fill=_CANDIDATE, font_weight="bold"),
         *_bar_lines(part.candidate, across, query.y - 12, candidate.bottom + 14),
@@ -148,13 +155,6 @@ def _sounding(melody: Melody) -> _Rows:
     return tuple(np.flatnonzero(~melody.notes["is_grace"]).tolist())
 
 
-def _moved_notes(part: Explanation, rows: _Rows) -> list[_Note]:
-    # On the line of fifths a transposition says nothing about octaves: there the query is drawn as it is.
-    is_octave_known = not (isinstance(part.matcher, Transport) and part.matcher.pitch == "fifths")
-    up = (part.transposition or 0.0) if is_octave_known else 0.0
-    return _notes(part, part.query, rows, part.tempo or 1.0, _shift(part, rows), up, 1.0)
-
-
 def _shift(part: Explanation, rows: _Rows) -> float:
     """How much later than in its own time the query is drawn, in quarters: where most pairs stand under each other."""
     mine, theirs = (melody.notes["onset_ticks"] / TICKS_PER_QUARTER for melody in (part.query, part.candidate))
@@ -165,12 +165,6 @@ def _shift(part: Explanation, rows: _Rows) -> float:
     if not shifts:
         return float(theirs[_sounding(part.candidate)[0]] - tempo * mine[rows[0]])
     return max(shifts, key=lambda shift: shifts[shift])
-
-
-def _still_notes(part: Explanation) -> list[_Note]:
-    is_scaled = not isinstance(part.matcher, Transport) or part.matcher.scales_weights
-    lighter = (part.tempo or 1.0) if is_scaled else 1.0
-    return _notes(part, part.candidate, _sounding(part.candidate), 1.0, 0.0, 0.0, lighter)
 
 
 def _notes(
@@ -252,11 +246,6 @@ def _runs(y: float) -> SvgElement:
         "Line: notes of runs that both have; the stronger, the more they count. Faint: in none. Disk: length of a note."
     )
     return _legend([_text(8, y + 12, words)])
-
-
-def _captioned(label: str, caption: str) -> SvgElement:
-    parts = SvgElement("tspan", {"font-weight": "bold"}, label), SvgElement("tspan", {"dx": 4}, caption)
-    return replace(_text(8, 18, "", font_size=13), inside=parts)
 
 
 def _legend(elements: list[SvgElement]) -> SvgElement:

@@ -232,15 +232,17 @@ def scale_axis(scale: Scale) -> list[SvgElement]:
     return [text("plot-soft", scale.at(tick), 11, str(tick), "middle") for tick in scale.ticks]
 
 
-def experience_plot(years: Sequence[float], label: str = "years of experience") -> str:
+def experience_plot(years: Sequence[float]) -> str:
     """Paper 002, Figure 7: the experience of the experts in years, as a separate drawing."""
     values = np.array(years, dtype=np.float64)
     scale = scale_of([values], least=0, width=480)
     height = PLOT_HEIGHT + 32
-    name = f"{counted(len(values), 'expert')}: median {np.median(values):g}, mean {values.mean():.1f} {label}"
+    name = (
+        f"{counted(len(values), 'expert')}: median {np.median(values):g}, mean {values.mean():.1f} years of experience"
+    )
     parts = [
         *box_plot(values, scale),
         group(scale_axis(scale), y=PLOT_HEIGHT),
-        text("plot-soft", 240, height - 5, label, "middle"),
+        text("plot-soft", 240, height - 5, "years of experience", "middle"),
     ]
     return svg(parts, 480, height, name)

@@ -87,7 +87,10 @@ def synopsis(
     drawings = [engrave(melody, name, layout="line") for melody, name in zip(shown, names, strict=True)]
     staves = [_staff(drawing.svg, glyphs) if drawing.drawn else None for drawing in drawings]
     places = _places([(staff, facing) for staff, facing in zip(staves, columns, strict=True) if staff is not None])
-    signs = [{}, *(_signs(each) for each in variants)]
+    signs: list[dict[int, str]] = [{}]
+    for each in variants:
+        by_kind = {"pitch": each.other_pitch, "length": each.other_length, "only": each.only_here}
+        signs.append({row: kind for kind, rows in by_kind.items() for row in rows})
     moves = [
         _move(staff, facing, places) if staff is not None else float
         for staff, facing in zip(staves, columns, strict=True)
@@ -102,11 +105,6 @@ def synopsis(
         gaps = [places[row] for row in variants[number - 1].missing if row in places] if number else []
         found.append((_raw(_drawn(staff, move, signs[number], gaps, width, f"{prefix}{number}-")), ""))
     return found
-
-
-def _signs(variant: Variant) -> dict[int, str]:
-    by_kind = {"pitch": variant.other_pitch, "length": variant.other_length, "only": variant.only_here}
-    return {row: kind for kind, rows in by_kind.items() for row in rows}
 
 
 # -- taking a drawing apart -----------------------------------------------------------------------------------------
@@ -174,16 +172,12 @@ def _move(staff: _Staff, facing: Mapping[int, int], places: Mapping[int, float])
         if at > knots[-1][0]:
             shift = rough(at)
             knots += [(at, shift), (at + _HEAD, shift)]
-    smooth = _interpolated(_rising(knots))
-    return lambda x: x + smooth(x)
-
-
-def _rising(knots: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    kept: list[tuple[float, float]] = []
-    for knot in knots:
-        if not kept or knot[0] > kept[-1][0]:
+    kept = knots[:1]
+    for knot in knots[1:]:
+        if knot[0] > kept[-1][0]:  # heads of a chord may stand side by side
             kept.append(knot)
-    return kept
+    smooth = _interpolated(kept)
+    return lambda x: x + smooth(x)
 
 
 def _interpolated(knots: Sequence[tuple[float, float]]) -> _Move:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -71,9 +72,7 @@ class Variant:
 
     @property
     def place_words(self) -> str:
-        if not self.transposition:
-            return ""
-        return transposition_words(-self.transposition)
+        return transposition_words(-self.transposition) if self.transposition else ""
 
 
 def compared(above: Melody, melody: Melody) -> Variant:
@@ -83,7 +82,9 @@ def compared(above: Melody, melody: Melody) -> Variant:
     if not columns:
         nothing: frozenset[int] = frozenset()
         return Variant(melody, melody, {}, nothing, nothing, nothing, nothing, 0, Fraction(1), 0, 0)
-    pitches, lengths = (_column(melody, above, name) for name in ("pitch_midi", "duration_ticks"))
+    pitches, lengths = (
+        (melody.notes[name].tolist(), above.notes[name].tolist()) for name in ("pitch_midi", "duration_ticks")
+    )
     moved = _usual(pitches[0][row] - pitches[1][over] for row, over in columns.items())
     values = _usual(Fraction(lengths[0][row], max(lengths[1][over], 1)) for row, over in columns.items())
     other_pitch = {row for row, over in columns.items() if pitches[0][row] - pitches[1][over] != moved}
@@ -95,9 +96,12 @@ def compared(above: Melody, melody: Melody) -> Variant:
     overs = sorted({row for step in explained.steps for row in step.query_notes})
     rows = sorted({row for step in explained.steps for row in step.candidate_notes})
     reverse = {over: row for row, over in columns.items()}
+    shown = melody
+    with suppress(ArgumentError):  # beyond what can be written, it stays where it is
+        shown = replace(melody.transposed(-moved), clef=above.clef)
     return Variant(
         melody,
-        _shown(melody, above, moved),
+        shown,
         columns,
         frozenset(other_pitch),
         frozenset(other_length),
@@ -127,10 +131,6 @@ def _facing(explained: Explanation) -> list[tuple[int, int]]:
     return found
 
 
-def _column(melody: Melody, above: Melody, name: str) -> tuple[list[int], list[int]]:
-    return melody.notes[name].tolist(), above.notes[name].tolist()
-
-
 def _usual(numbers: Iterable[_Number]) -> _Number:
     return Counter(numbers).most_common(1)[0][0]
 
@@ -156,14 +156,6 @@ def grace_steps(melody: Melody) -> list[tuple[int, int, int]]:
         elif host >= 0:
             found.append((row, host, pitches[row] - pitches[host]))
     return found
-
-
-def _shown(melody: Melody, above: Melody, moved: int) -> Melody:
-    try:
-        shown = melody.transposed(-moved)
-    except ArgumentError:  # beyond what can be written: then it stands as it is
-        return melody
-    return replace(shown, clef=above.clef)
 
 
 def _edge(notes: int, more: str, fewer: str) -> list[str]:

@@ -3,7 +3,6 @@
     pitch_range      semitones between the lowest and the highest note
     duration_ratio   shortest note over longest note (rests do not count), in (0, 1]; 1: all equally long
     max_interval     semitones, the largest step between notes that follow each other; rests are ignored
-    interval_histogram   the share of each interval among all of them
     motives          repeated sequences of intervals, and how often each occurs
 
 All are read from the melodic line (line.py), so a melody with chords is described by its top line. What a melody has
@@ -20,15 +19,12 @@ times that number; a longer repetition appears as several motives.
 
 from __future__ import annotations
 
-from collections import Counter
 from operator import sub
 from typing import NamedTuple
 
-from roslin.errors import UnknownNameError
 from roslin.melody import Melody
-from roslin.melody.intervals import Kind
 from roslin.represent.line import melodic_line
-from roslin.represent.strings import KINDS, line_strings, steps_from_base40
+from roslin.represent.strings import line_strings
 
 LONGEST_MOTIVE = 100  # intervals
 
@@ -83,24 +79,6 @@ def max_interval(melody: Melody) -> int | None:
 def duration_ratio(melody: Melody) -> float | None:
     """The shortest note over the longest."""
     return _duration_ratio(melodic_line(melody)["duration_ticks"].tolist())
-
-
-def interval_histogram(melody: Melody, kind: Kind = "diatonic") -> dict[int, float]:
-    """The share of each interval, smallest first: by number (-3 a third down, 1 a unison) or by semitones (-4, 0, 7).
-
-    >>> interval_histogram(Melody.from_notes([0, 1, 2, 3, 4], [1] * 5, [60, 64, 67, 67, 64]))
-    {-3: 0.25, 1: 0.25, 3: 0.5}
-    """
-    if kind not in KINDS:
-        raise UnknownNameError("kind of interval", kind, sorted(KINDS))
-    line = melodic_line(melody)
-    if kind == "chromatic":
-        pitches = line["pitch_midi"].tolist()
-        counts = Counter(map(sub, pitches[1:], pitches))
-    else:
-        steps = steps_from_base40(line["pitch_base40"].tolist())
-        counts = Counter(step - 1 if step < 0 else step + 1 for step in map(sub, steps[1:], steps))
-    return {interval: counts[interval] / counts.total() for interval in sorted(counts)}
 
 
 def _pitch_range(midi: list[int]) -> int | None:

@@ -32,30 +32,19 @@ def melodic_line(melody: Melody, voice: int | None = None) -> NoteTable:
     """
     notes = melody.notes
     if voice is not None:
-        notes = _one_voice(notes, voice)
+        known = sorted(set(notes["voice"].tolist()))
+        if known and voice not in known:
+            raise MelodyError(f"voice must be one of {', '.join(map(str, known))}; got {voice}")
+        notes = notes[notes["voice"] == voice]
     if True in notes["is_grace"].tolist():
         notes = notes[~notes["is_grace"]]
     onsets = notes["onset_ticks"].tolist()
     if len(set(onsets)) < len(onsets):
-        notes = _highest_at_each_onset(notes)
+        order = np.lexsort((-notes["pitch_midi"].astype(np.int64), notes["onset_ticks"]))
+        sorted_onsets = notes["onset_ticks"][order]
+        notes = notes[order[np.concatenate(([True], sorted_onsets[1:] != sorted_onsets[:-1]))]]
     notes.flags.writeable = False
     return notes
-
-
-def _one_voice(notes: NoteTable, voice: int) -> NoteTable:
-    known = sorted(set(notes["voice"].tolist()))
-    if known and voice not in known:
-        raise MelodyError(f"voice must be one of {', '.join(map(str, known))}; got {voice}")
-    chosen: NoteTable = notes[notes["voice"] == voice]
-    return chosen
-
-
-def _highest_at_each_onset(notes: NoteTable) -> NoteTable:
-    order = np.lexsort((-notes["pitch_midi"].astype(np.int64), notes["onset_ticks"]))
-    onsets = notes["onset_ticks"][order]
-    first = np.concatenate(([True], onsets[1:] != onsets[:-1]))
-    top: NoteTable = notes[order[first]]
-    return top
 
 
 @dataclass(frozen=True, slots=True)

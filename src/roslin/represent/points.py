@@ -194,29 +194,16 @@ def _accents(table: _Table) -> Floats:
     return accents
 
 
-def _perceptual(table: _Table) -> Floats:
-    weights: Floats = np.sqrt(table.quarters) * (1 + _stress(table) + _turns(table))
-    return weights
-
-
-def _fifths(_: Floats, base40: npt.NDArray[np.int64]) -> Floats:
-    return _FIFTHS_OF_BASE40[base40 % 40]
-
-
-def _fifths_table() -> Floats:
-    table = np.zeros(40)
-    for letter, natural in zip((0, 2, 4, -1, 1, 3, 5), BASE40_NATURALS, strict=True):
-        for sharps in range(-2, 3):
-            table[(natural + sharps) % 40] = letter + 7 * sharps
-    return table
-
-
-_FIFTHS_OF_BASE40 = _fifths_table()
+# Each letter has its place on the line of fifths, and each sharp adds seven.
+_FIFTHS_OF_BASE40 = np.zeros(40)
+for _letter, _natural in zip((0, 2, 4, -1, 1, 3, 5), BASE40_NATURALS, strict=True):
+    for _sharps in range(-2, 3):
+        _FIFTHS_OF_BASE40[(_natural + _sharps) % 40] = _letter + 7 * _sharps
 
 PITCHES: dict[str, Callable[[Floats, npt.NDArray[np.int64]], Floats]] = {
     "semitone": lambda midi, _: midi,
     "base40": lambda _, base40: np.multiply(base40, 12 / 40, dtype=np.float64),
-    "fifths": _fifths,
+    "fifths": lambda _, base40: _FIFTHS_OF_BASE40[base40 % 40],
 }
 
 WEIGHTS: dict[str, Callable[[_Table], Floats]] = {
@@ -225,7 +212,7 @@ WEIGHTS: dict[str, Callable[[_Table], Floats]] = {
     "sqrt": lambda table: np.sqrt(table.quarters),
     "stress": lambda table: table.quarters * _stress(table),
     "accent": lambda table: table.quarters * (1 + _accents(table)),
-    "perceptual": _perceptual,
+    "perceptual": lambda table: np.sqrt(table.quarters) * (1 + _stress(table) + _turns(table)),
 }
 
 

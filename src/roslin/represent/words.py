@@ -38,13 +38,11 @@ def in_words(intervals: Iterable[int]) -> str:
     >>> in_words([2, 0, -4])
     'major second up, repeated, major third down'
     """
-    return ", ".join(_one_in_words(size) for size in intervals)
-
-
-def _one_in_words(size: int) -> str:
-    if not size:
-        return _("repeated")
-    return (_("{interval} up") if size > 0 else _("{interval} down")).format(interval=interval_name(abs(size)))
+    ways = {1: _("{interval} up"), -1: _("{interval} down")}
+    return ", ".join(
+        ways[1 if size > 0 else -1].format(interval=interval_name(abs(size))) if size else _("repeated")
+        for size in intervals
+    )
 
 
 def transposition_words(transposition: float, pitch: str = "semitone") -> str:
