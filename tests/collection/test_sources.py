@@ -14,8 +14,7 @@ from roslin.collection.files import DATABASE
 from roslin.collection.sources import Reading, read
 from roslin.errors import CollectionError, SmallerError, SourceError
 from roslin.melody import Melody
-from roslin.notation import parts, records
-from roslin.notation.parts import Part, read_part
+from roslin.notation import Part, parts, read_part, records
 from roslin.starter import tunes_path
 
 

@@ -21,8 +21,7 @@ from roslin.collection.folding import folded_metadata
 from roslin.collection.store import METADATA_COLUMNS
 from roslin.errors import ArgumentError, CollectionError, FormatError, NotationError, Problem, RoslinError
 from roslin.melody import Melody
-from roslin.notation import is_damage
-from roslin.notation.parts import Part, parts, read_part
+from roslin.notation import Part, is_damage, parts, read_part
 from roslin.notation.record import Origin, Record, Voices
 from roslin.represent.features import Description, describe
 from roslin.rows import HALF_CHARACTER, half_character

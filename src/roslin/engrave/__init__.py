@@ -1,7 +1,6 @@
 """Melody to SVG: staff notation through verovio in its worker process, kept on disk by content.
 
     score   the melody as MEI, with an id for each note
-    signs   note values, clef, key, metre, spelling
     stored  drawings on disk
 
 `engrave` always gives a drawing. When notation cannot be drawn (a length that no note value has, a crash, a time-out,

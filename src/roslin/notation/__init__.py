@@ -18,8 +18,8 @@ from typing import Any, Unpack
 
 from roslin.errors import ArgumentError, FormatError, NotationError, Problem, RoslinError, UnknownNameError, shortened
 from roslin.melody import Melody
-from roslin.notation.record import MAX_REPEATED_IN_FILE, MOST_TIMES_PLAYED, VOICES, Options, Record, failed
-from roslin.notation.sources import DAMAGED, PACKED, Stream, open_streams
+from roslin.notation.record import MAX_REPEATED_IN_FILE, MOST_TIMES_PLAYED, VOICES, Options, Record, Voices, failed
+from roslin.notation.sources import DAMAGED, PACKED, Stream, id_stem, open_streams
 from roslin.notation.typed import is_bare_abc, is_plaine_and_easie
 from roslin.values.registry import Registry
 
@@ -27,12 +27,15 @@ __all__ = [
     "FORMATS",
     "Format",
     "Options",
+    "Part",
     "Record",
     "Source",
     "detect",
     "is_damage",
     "is_path",
     "load",
+    "parts",
+    "read_part",
     "records",
     "register_format",
     "unreadable",
@@ -291,3 +294,74 @@ def detect(head: bytes, name: str) -> Format:
         return FORMATS["pae"]  # a string that somebody typed: its reader says where it goes wrong
     known = ", ".join(FORMATS)
     raise _UnknownNotationError(f"{name}: unknown notation; expected one of {known}")
+
+
+# -- files cut into parts, which several processes read ---------------------------------------------------------------
+
+LINES_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file, or some lines of JSON Lines: their bytes, and how many lines and records come before them.
+
+    `named` is the path of the file below the folder that was given as a source; empty where the file itself was.
+    """
+
+    path: Path
+    lines: bytes | None = None
+    before: int = 0
+    records_before: int = 0
+    named: str = ""
+
+
+def parts(path: Path) -> Iterator[Part]:
+    """The parts of a file, in order. A damaged one raises `FormatError` after the lines that can be read."""
+    for stream in open_streams(path):
+        if stream.is_member:
+            break
+        with stream.open() as opened:
+            if _has_lines(opened, stream.name):
+                yield from _lines(path, opened)
+                return
+    yield Part(path)
+
+
+def _has_lines(opened: io.BufferedReader, name: str) -> bool:
+    try:
+        return detect(opened.peek(_HEAD_BYTES)[:_HEAD_BYTES], name).name == "jsonl"
+    except Exception:
+        return False  # whoever reads it says what is wrong
+
+
+def _lines(path: Path, opened: io.BufferedReader) -> Iterator[Part]:
+    before, records_before, is_over = 0, 0, False
+    while not is_over:
+        held, damage = list[bytes](), None
+        while len(held) < LINES_AT_ONCE and not is_over:
+            try:
+                line = opened.readline()
+            except DAMAGED as error:
+                line, damage = b"", error
+            held.append(line)
+            is_over = not line
+        if lines := b"".join(held):
+            yield Part(path, lines, before, records_before)
+        before += len(held)
+        records_before += sum(1 for line in held if line.strip())
+        if damage is not None:
+            raise unreadable(damage, str(path)) from damage
+
+
+def read_part(part: Part, *, strict: bool = False, voices: Voices = "apart") -> Iterator[Record]:
+    """The records of a part, as those of the whole file. Every melody has an id."""
+    if part.lines is None:
+        yield from records(part.path, strict=strict, voices=voices, named=part.named, skipped=True)
+        return
+    stem = id_stem(part.named or part.path.name)
+    for record in with_ids(records(part.lines, "jsonl", strict=strict), stem, part.records_before):
+        problems = tuple(
+            replace(each, file=str(part.path), line=each.line + part.before if each.line else 0)
+            for each in record.problems
+        )
+        yield replace(record, problems=problems)

@@ -1,8 +1,7 @@
 """MEI, the format of the Music Encoding Initiative (common notation): one melody for each staff.
 
     notes   the staves: notes in exact time and spelling, clef, key, metre, transposition, units; ties joined
-    layer   one voice of one bar
-    score   one score, bar by bar: movements, staves, variants
+    score   one score: movements, staves, bars and voices, variants
 
 Time runs from the contents of the bars. Lengths come from @dur.ges or @dur, dots and tuplets (exact fractions), and
 from @dur.ppq where that differs. Repeats and endings are kept as written. Notes of percussion and tablature are left

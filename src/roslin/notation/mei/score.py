@@ -9,17 +9,364 @@ Of variants the lemma or what else editors prefer is taken, or else the first re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from roslin.errors import NotationError, Problem
 from roslin.melody import MAX_TICKS, TICKS_PER_QUARTER
-from roslin.notation.mei.layer import READ_THROUGH, VARIANTS, Context, Controls, LayerWalk, chosen
-from roslin.notation.mei.notes import Pitch, Staff, define, integer, settle_ppq, signs_in
+from roslin.notation.mei.notes import (
+    ALTERATIONS,
+    LETTERS,
+    MENSURAL,
+    NEAREST,
+    QUARTERS,
+    Pitch,
+    ScoreNote,
+    Staff,
+    define,
+    dot_elements,
+    dots,
+    integer,
+    ratio,
+    settle_ppq,
+    sign_in_music,
+    signs_in,
+)
 from roslin.notation.record import Repeats
-from roslin.notation.scores import Element, refusal
+from roslin.notation.scores import MAX_DENOMINATOR, Element, refusal
 
+VARIANTS = ("app", "choice", "subst")
+READ_THROUGH = frozenset(
+    {"add", "beam", "beamSpan", "corr", "damage", "expan", "ligature", "orig", "reg", "restore", "sic", "supplied"}
+    | {"unclear"}
+)
+_PREFERRED = ("lem", "corr", "reg", "expan", "add")
 MAX_STAVES = 500
 _LEFT_OUT = frozenset({"del", "oStaff", "oLayer", "tabGrp", "annot"})
 _SECTIONS = frozenset({"section", "ending", "ossia", "score"}) | READ_THROUGH
+
+
+@dataclass(slots=True)
+class Controls:
+    """What a score says about its notes from outside: by their ids."""
+
+    tied: dict[str, str] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
+    tuplet_starts: dict[str, Fraction] = field(default_factory=dict)
+    tuplet_ends: set[str] = field(default_factory=set)
+    octave_starts: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, score: Element) -> Controls:
+        controls = cls()
+        for element in score.iter("tie", "tupletSpan", "octave"):
+            start, end = element.get("startid").lstrip("#"), element.get("endid").lstrip("#")
+            if element.tag == "tie":
+                if start:
+                    controls.tied[start] = end
+                if end:
+                    controls.held.add(end)
+            elif start and end and element.tag == "tupletSpan":
+                controls.tuplet_starts[start] = ratio(element)
+                controls.tuplet_ends.add(end)
+            elif start and end:
+                octaves = {"8": 1, "15": 2, "22": 3}.get(element.get("dis"), 1)
+                controls.octave_starts[start] = (-octaves if element.get("dis.place") == "below" else octaves, end)
+        return controls
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What holds for every note of a score.
+
+    `sounding` gives the pitch of a note by its id, where the source knows better than the MEI that was made from it;
+    `infer_accidentals`: nothing in the score says how its notes sound but the key and what is printed. `tells_names`: a
+    note without a name is a problem. `repeats` counts for the whole file. `met` are the notes that were come to (by
+    `id`), read or told.
+    """
+
+    controls: Controls
+    written_pitch: bool
+    sounding: Callable[[str], Pitch | None] | None
+    infer_accidentals: bool
+    tells_names: bool
+    repeats: Repeats
+    met: set[int] = field(default_factory=set)
+
+
+def chosen(element: Element) -> list[Element]:
+    """Of variants, the one that editors prefer, or the first."""
+    preferred = element.first(*_PREFERRED)
+    return [preferred] if preferred is not None else element.children[:1]
+
+
+class LayerWalk:
+    """One voice of one bar: time starts at the bar line and moves with every note, rest and space."""
+
+    def __init__(self, context: Context, staff: Staff, layer: int, bar: int, start: Fraction):
+        self.context, self.staff, self.layer, self.bar = context, staff, layer, bar
+        self.start = self.time = start
+        self.rest_quarters = Fraction(0)
+        self.ratio = Fraction(1)
+        self.in_grace_group = False
+        self.octaves = 0
+        self._octaves_until = ""
+        self._notes: list[ScoreNote] = []
+
+    def read(self, layer: Element) -> None:
+        for child in layer.children:
+            self._event(child)
+        for note in self._notes:
+            note.starts_bar, note.ends_bar = note.onset == self.start, note.end == self.time
+        if self._notes or self.time > self.start:
+            self.staff.last_bar[self.layer] = (self.start, self.time - self.start, self._notes)
+
+    def _event(self, element: Element) -> None:
+        tag = element.tag
+        if tag in MENSURAL or element.get("dur") in MENSURAL:
+            raise NotationError(
+                Problem("mensural or neume notation", "common notation", f"<{tag}>", element.column, line=element.line)
+            )
+        id = element.get("xml:id")
+        if id in self.context.controls.tuplet_starts:
+            self.ratio = self.context.controls.tuplet_starts[id]
+        handler = _EVENTS.get(tag)
+        if handler is not None:
+            handler(self, element)
+        elif tag in READ_THROUGH:
+            self._inside(element)
+        if id in self.context.controls.tuplet_ends:
+            self.ratio = Fraction(1)
+
+    def _inside(self, element: Element) -> None:
+        for child in element.children:
+            self._event(child)
+
+    def _variants(self, element: Element) -> None:
+        for reading in chosen(element):
+            self._inside(reading)
+
+    def _grace_group(self, element: Element) -> None:
+        self.in_grace_group = True
+        self._inside(element)
+        self.in_grace_group = False
+
+    def _tuplet(self, element: Element) -> None:
+        """A tuplet; or two notes in alternation, each written with the length of both together."""
+        outside, self.ratio = self.ratio, self.ratio * (ratio(element) if element.tag == "tuplet" else Fraction(1, 2))
+        self._inside(element)
+        self.ratio = outside
+
+    def _signature(self, element: Element) -> None:
+        sign_in_music(self.staff, element, self.time)
+
+    def _rest(self, element: Element) -> None:
+        if "grace" not in element.attributes and not self.in_grace_group:
+            self._advance(self._length(element) or Fraction(0))
+
+    def _bar_rest(self, element: Element) -> None:
+        bars = (integer(element.get("num")) or 1) if element.tag == "multiRest" else 1
+        self.rest_quarters = self.staff.bar_quarters * min(max(bars, 1), 10_000)
+
+    def _repeated_bar(self, element: Element) -> None:
+        start, length, notes = self.staff.last_bar.get(self.layer, (self.start, Fraction(0), []))
+        if not notes:
+            self.rest_quarters = length or self.staff.bar_quarters
+            return
+        for repeats in (self.staff.repeats, self.context.repeats):
+            repeats.add(len(notes), element.line, element.column)
+        for note in notes:
+            copy = ScoreNote(
+                note.onset - start + self.start, note.duration, note.pitch, self.layer, is_grace=note.is_grace
+            )
+            self._add(copy)
+        self.time = self.start + length
+
+    def _unread_repeat(self, element: Element) -> None:
+        self.staff.warn(element, "repeat sign that is not played out", "notes", f"<{element.tag}>")
+        beats = {"beatRpt": self.staff.beat_quarters, "halfmRpt": self.staff.bar_quarters / 2}
+        self.time += beats.get(element.tag, self.staff.bar_quarters)
+
+    def _chord(self, element: Element) -> None:
+        length = self._length(element)
+        members = list(element.iter("note"))
+        self.context.met.update(map(id, members))
+        grace = self._is_grace(element) or any("grace" in note.attributes for note in members)
+        lengths = [self._length(note, quiet=True) if length is None else length for note in members]
+        taken = length if length is not None else max((one for one in lengths if one), default=None)
+        if taken is None:
+            self.staff.warn(element, "chord without a length", "@dur", "none")
+            return
+        self._octave_line(element.get("xml:id"))
+        for note in members:
+            own = self._length(note, quiet=True) if "dur" in note.attributes else taken
+            self._note(note, own or taken, grace, chord=element)
+        self._words(element)
+        if not grace:
+            self._advance(taken)
+
+    def _single(self, element: Element) -> None:
+        self.context.met.add(id(element))
+        grace = self._is_grace(element)
+        length = self._length(element)
+        if length is None:
+            if "pname" in element.attributes and not grace:
+                self.staff.warn(element, "note without a length", "@dur", "none")
+                return
+            length = Fraction(0)
+        self._note(element, length, grace, chord=None)
+        self._words(element)
+        if not grace:
+            self._advance(length)
+
+    def _advance(self, length: Fraction) -> None:
+        """Time goes on; where notes of ever other parts make it a fraction of no use, to the nearest tick."""
+        self.time += length
+        if self.time.denominator > MAX_DENOMINATOR:
+            self.time = Fraction(round(self.time * TICKS_PER_QUARTER), TICKS_PER_QUARTER)
+
+    def _is_grace(self, element: Element) -> bool:
+        return self.in_grace_group or "grace" in element.attributes
+
+    def _note(self, element: Element, length: Fraction, grace: bool, chord: Element | None) -> None:
+        id = element.get("xml:id")
+        self._octave_line(id)
+        ties = element.get("tie") or (chord.get("tie") if chord is not None else "")
+        controls = self.context.controls
+        held = id in controls.held or "m" in ties or "t" in ties
+        pitch = pitch_of(element, self.staff, self.context, self.octaves, held)
+        if pitch is None:
+            return
+        tied = id in controls.tied or "m" in ties or "i" in ties
+        note = ScoreNote(self.time, length, pitch, self.layer, grace, id, tied, held, controls.tied.get(id, ""))
+        if not grace and not length:
+            self.staff.warn(element, "note without a length", "@dur", "none")
+            return
+        self._add(note)
+        if id and id == self._octaves_until:
+            self.octaves, self._octaves_until = 0, ""
+
+    def _add(self, note: ScoreNote) -> None:
+        note.bar = self.bar
+        self._notes.append(note)
+        self.staff.notes.append(note)
+
+    def _octave_line(self, id: str) -> None:
+        if id and id in self.context.controls.octave_starts:
+            self.octaves, self._octaves_until = self.context.controls.octave_starts[id]
+
+    def _length(self, element: Element, *, quiet: bool = False) -> Fraction | None:
+        """How long a note, chord, rest or space lasts, in quarters; None when nothing says it."""
+        name = element.get("dur.ges") or element.get("dur") or self.staff.default_duration
+        written = QUARTERS.get(name)
+        if name and written is None and not name.endswith(("p", "s", "r")) and not quiet:
+            self.staff.warn(element, "unknown length", "@dur such as 4 or breve", repr(name[:20]))
+        if written is not None:
+            written *= dots(element.get("dots.ges") or element.get("dots") or str(dot_elements(element) or ""))
+            if not self._is_grace(element):
+                written *= self.ratio
+        pulses = integer(element.get("dur.ppq"))
+        if not pulses or pulses < 0 or self.staff.ppq is None or self._is_grace(element):
+            return written
+        played = Fraction(pulses) / self.staff.ppq
+        # Less than a pulse apart: the program that wrote the pulses had to round a tuplet.
+        if written is not None and abs(played - written) * self.staff.ppq < 1:
+            return written
+        return played
+
+    def _words(self, element: Element) -> None:
+        verse = element.first("verse")
+        syllables = verse.children if verse is not None else [c for c in element.children if c.tag == "syl"]
+        for syllable in syllables:
+            if syllable.tag == "syl" and (text := syllable.all_text()):
+                goes_on = syllable.get("wordpos") in ("i", "m") or syllable.get("con") == "d"
+                self.staff.syllables.append(text.rstrip("-") + "-" if goes_on else text)
+        if not syllables and (text := element.get("syl")):
+            self.staff.syllables.append(text)
+
+
+_EVENTS: dict[str, Callable[[LayerWalk, Element], None]] = {
+    "note": LayerWalk._single,
+    "chord": LayerWalk._chord,
+    "rest": LayerWalk._rest,
+    "space": LayerWalk._rest,
+    "mRest": LayerWalk._bar_rest,
+    "mSpace": LayerWalk._bar_rest,
+    "multiRest": LayerWalk._bar_rest,
+    "mRpt": LayerWalk._repeated_bar,
+    "mRpt2": LayerWalk._unread_repeat,
+    "multiRpt": LayerWalk._unread_repeat,
+    "beatRpt": LayerWalk._unread_repeat,
+    "halfmRpt": LayerWalk._unread_repeat,
+    "tuplet": LayerWalk._tuplet,
+    "fTrem": LayerWalk._tuplet,
+    "bTrem": LayerWalk._inside,
+    "graceGrp": LayerWalk._grace_group,
+    "app": LayerWalk._variants,
+    "choice": LayerWalk._variants,
+    "subst": LayerWalk._variants,
+    "clef": LayerWalk._signature,
+    "keySig": LayerWalk._signature,
+    "meterSig": LayerWalk._signature,
+}
+
+
+# Pitch
+
+_UNPITCHED = frozenset({"loc", "tab.course", "tab.fret", "tab.line", "tab.string"})  # percussion, tablature
+
+
+def pitch_of(element: Element, staff: Staff, context: Context, octaves: int, held: bool) -> Pitch | None:
+    """The pitch, written or sounding as the context asks; None for a note without one, or with one out of range."""
+    letter = LETTERS.get(element.get("pname").lower())
+    if letter is None:
+        if context.tells_names and not (staff.is_unpitched or _UNPITCHED.intersection(element.attributes)):
+            found = repr(element.get("pname")[:20]) if element.get("pname") else "none"
+            staff.warn(element, "note without a name", "@pname from a to g", found)
+        return None
+    semitones, steps = staff.transposition
+    written = context.written_pitch
+    known = context.sounding(element.get("xml:id")) if context.sounding else None
+    if known is not None:
+        back = -steps if steps is not None else None
+        return known.moved(-semitones, back) if written and (semitones or steps) else known
+    sounding_octave = integer(element.get("oct.ges"))
+    octave = integer(element.get("oct") or staff.default_octave)
+    if sounding_octave is None and octave is not None:
+        sounding_octave = octave + octaves
+    if sounding_octave is None or not -1 <= sounding_octave <= 12:
+        staff.warn(element, "note without an octave", "@oct from 0 to 9", repr(element.get("oct")))
+        return None
+    step = 7 * sounding_octave + letter
+    pitch = Pitch(step, _alteration(element, staff, context, step, held))
+    if not written and (semitones or steps):
+        pitch = pitch.moved(semitones, steps)
+    if not 0 <= pitch.midi <= 127:
+        staff.warn(element, "pitch out of range", "a MIDI pitch from 0 to 127", str(pitch.midi))
+        return None
+    return pitch
+
+
+def _alteration(element: Element, staff: Staff, context: Context, step: int, held: bool) -> int:
+    places = [element, *(child for child in element.children if child.tag == "accid")]
+    for name in ("accid.ges", "accid"):
+        for place in places:
+            if sign := place.get(name):
+                if sign not in ALTERATIONS:
+                    staff.warn(place, "accidental that is no semitone", "sharp, flat or natural", repr(sign[:20]))
+                alteration = ALTERATIONS.get(sign, NEAREST.get(sign, 0))
+                staff.bar_alterations[step] = staff.last_alterations[step] = alteration
+                return alteration
+    if not context.infer_accidentals:
+        return 0
+    if held and step in staff.last_alterations:
+        return staff.last_alterations[step]
+    key = staff.key_alterations.get(step % 7, 0)
+    alteration = staff.last_alterations[step] = staff.bar_alterations.get(step, key)
+    return alteration
+
+
+# Scores, bar by bar
 
 
 def movements(document: Element) -> Iterator[list[Element]]:
