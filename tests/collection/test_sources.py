@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from roslin import notation
 from roslin.api import Collection
 from roslin.collection import write
 from roslin.collection.files import DATABASE
@@ -19,13 +20,13 @@ from roslin.starter import tunes_path
 
 
 def test_lines_are_cut_and_keep_their_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "LINES_AT_ONCE", 10)
+    monkeypatch.setattr(notation, "LINES_AT_ONCE", 10)
     lines = tunes_path().read_text("utf-8").splitlines()[:34]
     lines[25] = "{broken"
     for name in ("tunes.jsonl", "tunes.jsonl.gz"):
         path, content = tmp_path / name, "\n".join(lines).encode()
         path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-        cut = list(parts.parts(path))
+        cut = list(parts(path))
         assert [part.before for part in cut] == [0, 10, 20, 30]
         found = [record for part in cut for record in read_part(part)]
         assert found == list(records(path))
@@ -36,7 +37,7 @@ def test_lines_are_cut_and_keep_their_numbers(tmp_path: Path, monkeypatch: pytes
 def test_other_files_are_one_part(tmp_path: Path) -> None:
     for name, content in (("a.abc", b"X:1\nK:C\nCDEF|"), ("b.bin", b"\x00\x01"), ("empty.jsonl", b"")):
         (tmp_path / name).write_bytes(content)
-        assert list(parts.parts(tmp_path / name)) == [Part(tmp_path / name)]
+        assert list(parts(tmp_path / name)) == [Part(tmp_path / name)]
 
 
 def test_elsewhere_as_here(tmp_path: Path) -> None:

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from roslin import Collection, Melody, run_campaign
+from roslin import Collection, Melody, notation, run_campaign
 from roslin.collection import write
 from roslin.concordances.certainty import Certainty
 from roslin.concordances.concordance import find_concordances
 from roslin.distributed import ClusterWork
 from roslin.distributed.shards import Shards, write_shards
-from roslin.notation import parts
 from roslin.search.work import Work
 from roslin.starter import truth_path, tunes_path
 
@@ -43,7 +42,7 @@ def everything(folder: Path) -> list[object]:
 def test_a_collection_is_built(
     cluster: ClusterWork, starter: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "LINES_AT_ONCE", 50)
+    monkeypatch.setattr(notation, "LINES_AT_ONCE", 50)
     lines = tunes_path().read_text("utf-8").splitlines()
     sources = tmp_path / "sources"
     sources.mkdir()
