@@ -80,7 +80,7 @@ class _Signatures:
         if metre is not None:
             time = read_time_signature(metre)
             self.measure_ticks = time.measure_ticks
-            self.beat_ticks = beat_ticks(time.text)
+            self.beat_ticks = _beat_ticks(time.text)
 
 
 def mei_from_melody(melody: Melody) -> str:
@@ -99,7 +99,8 @@ class _Score:
         self.end_array = notes["onset_ticks"] + np.where(notes["is_grace"], 0, notes["duration_ticks"])
         self.ends: list[int] = self.end_array.tolist()
         self.spellings = [
-            spelling(*pitch) for pitch in zip(notes["pitch_base40"].tolist(), notes["pitch_midi"].tolist(), strict=True)
+            _spelling(*pitch)
+            for pitch in zip(notes["pitch_base40"].tolist(), notes["pitch_midi"].tolist(), strict=True)
         ]
         rows_of: dict[int, list[int]] = {}
         for row, voice in enumerate(notes["voice"].tolist()):
@@ -132,7 +133,7 @@ class _Score:
 
     def _new_signatures(self, bar: _Bar) -> str:
         """Key and metre that change with a bar line: there verovio counts bars of rest by them."""
-        signs = "".join(key_and_metre(change) for change in self.changes if 0 < change.onset_ticks == bar.onset)
+        signs = "".join(_key_and_metre(change) for change in self.changes if 0 < change.onset_ticks == bar.onset)
         return f"<scoreDef>{signs}</scoreDef>" if signs else ""
 
     # -- bars -------------------------------------------------------------------------------------------------------
@@ -214,7 +215,7 @@ class _VoiceStaff:
         melody = self.score.melody
         usual = "G-2" if float(melody.notes["pitch_midi"][self.rows].mean()) >= 57 else "F-4"
         clef = (melody.clef if len(self.score.voices) == 1 else None) or usual
-        signs = clef_sign(clef) + key_sign(melody.key_signature or "") + metre_sign(melody.metre or "")
+        signs = _clef_sign(clef) + _key_sign(melody.key_signature or "") + _metre_sign(melody.metre or "")
         return f'<staffDef n="{number}" lines="5">{signs}</staffDef>'
 
     def take_ties(self) -> list[str]:
@@ -269,27 +270,27 @@ class _VoiceStaff:
 
     def _changed(self, change: SignatureChange) -> str:
         self.signatures.change(change.key_signature, change.metre)
-        clef = clef_sign(change.clef) if change.clef and len(self.score.voices) == 1 else ""
+        clef = _clef_sign(change.clef) if change.clef and len(self.score.voices) == 1 else ""
         with_bar_line = any(0 < change.onset_ticks == bar.onset for bar in self.score.bars)
-        return clef + ("" if with_bar_line else key_and_metre(change))
+        return clef + ("" if with_bar_line else _key_and_metre(change))
 
     def _grace(self, row: int) -> _Element:
         ticks = self.score.durations[row]
-        name = grace_value(ticks)
+        name = _grace_value(ticks)
         kind = "acc" if ticks else "unacc"
         return _Element(self._note(row, f'dur="{name}" grace="{kind}"'), "grace", 0 if name in FLAGGED else -1)
 
     def _run(self, bar: _Bar, pieces: list[Piece], index: int) -> tuple[list[_Element], int]:
         piece = pieces[index]
-        values = note_values(piece.ticks)
+        values = _note_values(piece.ticks)
         if values is not None:
             return self._piece(bar, piece, values), index + 1
         changes = {change.onset_ticks for change in self.score.changes}
-        count, stop = tuplet_at(pieces, index, note_values, changes, "notation")
+        count, stop = tuplet_at(pieces, index, _note_values, changes, "notation")
         inner: list[_Element] = []
         for member in pieces[index:stop]:
             inner += self._signs(member.onset) if member is not piece else []
-            inner += self._piece(bar, member, note_values(ticks_in_tuplet(member, count)) or [])
+            inner += self._piece(bar, member, _note_values(ticks_in_tuplet(member, count)) or [])
         for element in inner:
             element.beat = min(element.beat, 0)  # a tuplet has its own beam
         notes = [element for element in inner if element.kind != "grace"]
@@ -372,20 +373,19 @@ def _beam(group: list[_Element]) -> str:
 # -- the signs: spelled pitches, clef, key signature, time signature, note values --------------------------------------
 
 
-def spelling(base40: int, midi: int) -> tuple[str, int, int]:
+def _spelling(base40: int, midi: int) -> tuple[str, int, int]:
     """Letter, octave and alteration; the usual spelling where the two pitches of a note contradict each other."""
     letter, octave, alter = spelled(base40 if is_spelled(base40, midi) else int(base40_from_midi(midi)))
     return LETTERS[letter], octave, alter
 
 
-def clef_sign(text: str) -> str:
-    """ "G-2" as MEI; "g-2" sounds an octave lower."""
+def _clef_sign(text: str) -> str:
     clef = read_clef(text)[0] or "G-2"
     lower = ' dis="8" dis.place="below"' if clef[0] == "g" else ""
     return f'<clef shape="{clef[0].upper()}" line="{clef[-1]}"{lower}/>'
 
 
-def key_sign(text: str, *, cancel: bool = False) -> str:
+def _key_sign(text: str, *, cancel: bool = False) -> str:
     """The key signature; `cancel` writes one without signs too, for a change of key."""
     alterations = read_key_signature(text).alterations
     if not alterations:
@@ -399,13 +399,12 @@ def key_sign(text: str, *, cancel: bool = False) -> str:
     return f"<keySig>{''.join(signs)}</keySig>"
 
 
-def key_and_metre(change: SignatureChange) -> str:
-    """Key and metre of a change."""
-    key = key_sign(change.key_signature, cancel=True) if change.key_signature is not None else ""
-    return key + (metre_sign(change.metre) if change.metre else "")
+def _key_and_metre(change: SignatureChange) -> str:
+    key = _key_sign(change.key_signature, cancel=True) if change.key_signature is not None else ""
+    return key + (_metre_sign(change.metre) if change.metre else "")
 
 
-def metre_sign(text: str) -> str:
+def _metre_sign(text: str) -> str:
     """The time signature; "3/4|4/4" alternates; old signs that have no modern form are left out."""
     signs = []
     for part in read_time_signature(text).text.split("|"):
@@ -419,17 +418,15 @@ def metre_sign(text: str) -> str:
     return "".join(signs)
 
 
-def note_values(ticks: int) -> list[tuple[str, int]] | None:
-    """Note values that add up to a length, longest first, or None."""
+def _note_values(ticks: int) -> list[tuple[str, int]] | None:
     return values_for(ticks, _VALUES, _MOST_TIED)
 
 
-def grace_value(ticks: int) -> str:
-    """The longest plain value that is not longer than a grace note; an eighth for one without a length."""
+def _grace_value(ticks: int) -> str:
     return next((name for name, length in _TICKS.items() if length <= ticks), "8")
 
 
-def beat_ticks(metre: str) -> int:
+def _beat_ticks(metre: str) -> int:
     """How long a beam group is: a quarter, three eighths in 6/8 and its kin, the bar in 3/8."""
     upper, _, lower = metre.partition("|")[0].partition("/")
     if not (upper.isdigit() and lower.isdigit()):

@@ -94,7 +94,7 @@ class Context:
     met: set[int] = field(default_factory=set)
 
 
-def chosen(element: Element) -> list[Element]:
+def _chosen(element: Element) -> list[Element]:
     """Of variants, the one that editors prefer, or the first."""
     preferred = element.first(*_PREFERRED)
     return [preferred] if preferred is not None else element.children[:1]
@@ -143,7 +143,7 @@ class LayerWalk:
             self._event(child)
 
     def _variants(self, element: Element) -> None:
-        for reading in chosen(element):
+        for reading in _chosen(element):
             self._inside(reading)
 
     def _grace_group(self, element: Element) -> None:
@@ -234,7 +234,7 @@ class LayerWalk:
         ties = element.get("tie") or (chord.get("tie") if chord is not None else "")
         controls = self.context.controls
         held = id in controls.held or "m" in ties or "t" in ties
-        pitch = pitch_of(element, self.staff, self.context, self.octaves, held)
+        pitch = _pitch_of(element, self.staff, self.context, self.octaves, held)
         if pitch is None:
             return
         tied = id in controls.tied or "m" in ties or "i" in ties
@@ -316,7 +316,7 @@ _EVENTS: dict[str, Callable[[LayerWalk, Element], None]] = {
 _UNPITCHED = frozenset({"loc", "tab.course", "tab.fret", "tab.line", "tab.string"})  # percussion, tablature
 
 
-def pitch_of(element: Element, staff: Staff, context: Context, octaves: int, held: bool) -> Pitch | None:
+def _pitch_of(element: Element, staff: Staff, context: Context, octaves: int, held: bool) -> Pitch | None:
     """The pitch, written or sounding as the context asks; None for a note without one, or with one out of range."""
     letter = LETTERS.get(element.get("pname").lower())
     if letter is None:
@@ -381,31 +381,31 @@ def movements(document: Element) -> Iterator[list[Element]]:
             yield [part for parts in movement.children if parts.tag == "parts" for part in parts.children]
 
 
-def staff_definitions(definition: Element, group_label: str) -> Iterator[tuple[Element, str]]:
+def _staff_definitions(definition: Element, group_label: str) -> Iterator[tuple[Element, str]]:
     """The staves that a definition names, each with the label of the group that it stands in."""
     for child in definition.children:
         if child.tag == "staffDef":
             yield child, group_label
         elif child.tag in ("staffGrp", "score") or child.tag in READ_THROUGH:
-            yield from staff_definitions(child, label(child) or group_label)
+            yield from _staff_definitions(child, _label(child) or group_label)
 
 
-def label(element: Element) -> str:
+def _label(element: Element) -> str:
     """The name of a staff or of a group, from an element inside or an attribute."""
     inside = element.first("label")
     return (inside.all_text() if inside is not None else "") or element.get("label")
 
 
-def parts_in(element: Element, tag: str) -> Iterator[Element]:
+def _parts_in(element: Element, tag: str) -> Iterator[Element]:
     """The staves of a bar, or the layers of a staff; of an ossia the main staff (the other is an <oStaff>)."""
     for child in element.children:
         if child.tag == tag:
             yield child
         elif child.tag in VARIANTS:
-            for reading in chosen(child):
-                yield from parts_in(reading, tag)
+            for reading in _chosen(child):
+                yield from _parts_in(reading, tag)
         elif child.tag == "ossia" or child.tag in READ_THROUGH:
-            yield from parts_in(child, tag)
+            yield from _parts_in(child, tag)
 
 
 class Score:
@@ -444,7 +444,7 @@ class Score:
                 where = "a note in a layer, a chord, a beam or a tuplet"
                 self._staff(number, element).warn(element, "note at a place that is not read", where, "elsewhere")
         elif element.tag in VARIANTS:
-            for reading in chosen(element):
+            for reading in _chosen(element):
                 self._tell_what_was_not_met(reading, number)
         elif element.tag not in _LEFT_OUT:
             number = element.get("n") or number if element.tag == "staff" else number
@@ -470,13 +470,13 @@ class Score:
                 self._bar(section)  # no bars: everything in the section is one stretch of time
                 return
             elif child.tag in VARIANTS:
-                for reading in chosen(child):
+                for reading in _chosen(child):
                     self._section(reading)
             elif child.tag in _SECTIONS:
                 self._section(child)
 
     def _score_definition(self, definition: Element) -> None:
-        for element, group_label in staff_definitions(definition, ""):
+        for element, group_label in _staff_definitions(definition, ""):
             self._staff_definition(element, group_label)
         signs = signs_in(definition)
         for staff in self.staves.values():
@@ -484,18 +484,18 @@ class Score:
 
     def _staff_definition(self, definition: Element, group_label: str) -> None:
         staff = self._staff(definition.get("n") or str(len(self.staves) + 1), definition)
-        staff.name = staff.name or label(definition) or group_label
+        staff.name = staff.name or _label(definition) or group_label
         define(staff, definition, signs_in(definition), self.time)
 
     def _bar(self, bar: Element) -> None:
         lengths: list[Fraction] = []
         rests: list[Fraction] = []
-        for element in parts_in(bar, "staff"):
+        for element in _parts_in(bar, "staff"):
             staff = self._staff(element.get("n") or "1", element)
             staff.bar_alterations = {}
             if staff.ppq_in_doubt:
                 settle_ppq(staff, element)
-            for place, layer in enumerate(parts_in(element, "layer"), start=1):
+            for place, layer in enumerate(_parts_in(element, "layer"), start=1):
                 walk = LayerWalk(self.context, staff, integer(layer.get("n")) or place, self.bars, self.time)
                 walk.read(layer)
                 lengths.append(walk.time - self.time)

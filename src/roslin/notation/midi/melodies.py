@@ -84,7 +84,7 @@ def _record(
     notes = [note for part in parts for note in part]
     ticks = np.array([file.clock.ticks(note.onset) for note in notes], dtype=np.int64)
     is_played = not grids and not strict and len(notes) <= _MOST_PLAYED
-    is_played = is_played and not (file.has_beats and keeps_a_grid(ticks))
+    is_played = is_played and not (file.has_beats and _keeps_a_grid(ticks))
     if is_played and file.has_beats:  # time in seconds is said with the header
         problems = (*problems, Problem(_NO_BEAT, "notes on parts of a quarter note", "notes beside them"))
     return Record(_melody(file, track, parts, grids, is_played), problems)
@@ -138,7 +138,7 @@ def _timed(clock: Clock, notes: list[Note], grids: Grids) -> tuple[Numbers, Numb
     ends = np.array([clock.ticks(note.end) for note in notes], dtype=np.int64)
     said: dict[str, str] = {}
     if grids:
-        moved, ends = quantised(onsets, ends, grids)
+        moved, ends = _quantised(onsets, ends, grids)
         error = np.abs(moved - onsets) / TICKS_PER_QUARTER
         said["quantisation_error"] = f"mean {error.mean():.4f}, max {error.max():.4f} quarters"
         onsets = moved
@@ -303,7 +303,7 @@ def _unknown_grid(found: str) -> NotationError:
     return NotationError(Problem("unknown grid", expected, found))
 
 
-def quantised(onsets: Numbers, ends: Numbers, grids: Grids) -> tuple[Numbers, Numbers]:
+def _quantised(onsets: Numbers, ends: Numbers, grids: Grids) -> tuple[Numbers, Numbers]:
     """Onsets and ends on the grid; each quarter has the grid on which its onsets move least, the first of equals.
 
     An end takes the grid of its quarter where notes start in it, otherwise its own nearest. No note becomes shorter
@@ -324,7 +324,7 @@ def quantised(onsets: Numbers, ends: Numbers, grids: Grids) -> tuple[Numbers, Nu
     return new_onsets, np.maximum(new_ends, new_onsets + steps[grid, 0])
 
 
-def keeps_a_grid(onsets: Numbers) -> bool:
+def _keeps_a_grid(onsets: Numbers) -> bool:
     """Whether onsets lie on some part of the quarter notes, exactly or as people play with a metronome.
 
     Each onset is a direction on a circle, once around for each step of the grid; their mean is 1 where all are on it.
