@@ -37,7 +37,7 @@ _CONSTANTS = {"True": True, "False": False, "None": None}
 # The messages of Python's parser that also fit here, in all its versions.
 _ON_BRACKETS = re.compile("never closed|does not match|unmatched|nested|positional argument follows")
 
-_LONGEST_NAME = 10_000
+_LONGEST_WRITTEN = 10_000
 _LONGEST_NUMBER = 100
 _DEEPEST_BRACKETS = 20
 _SIGNS_SHOWN = 60
@@ -70,8 +70,8 @@ class _NameReader:
         self.tokens: dict[int, re.Match[str]] = {}  # words, numbers and texts by their place
 
     def read(self) -> Written:
-        if len(self.text) > _LONGEST_NAME:
-            self.refuse(f"it has {len(self.text)} characters; at most {_LONGEST_NAME} are read")
+        if len(self.text) > _LONGEST_WRITTEN:
+            self.refuse(f"it has {len(self.text)} characters; at most {_LONGEST_WRITTEN} are read")
         structure = self._structure()
         start = len(structure) - len(structure.lstrip())
         if start == len(structure):

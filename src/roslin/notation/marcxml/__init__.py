@@ -113,7 +113,6 @@ def _incipits(record: CatalogueRecord, *, strict: bool) -> Iterator[Record]:
 
 
 def _numbers(incipit: MarcField) -> str:
-    """The numbers of work, movement and incipit, with dots between them."""
     work, *others = (incipit.first(code) for code in "abc")
     whole = ".".join(filter(None, _BETWEEN_NUMBERS.split(work)))
     if "." in work and (not any(others) or (whole.count(".") > 1 and set(others) <= {"", "1"})):
@@ -195,7 +194,6 @@ def _marc21_scoring(record: CatalogueRecord) -> list[str]:
 
 
 def _counted(parts: list[tuple[str, str]]) -> list[str]:
-    """One text: "S, vl (2), org"."""
     named = [f"{name} ({number})" if number not in ("", "1") else name for name, number in parts if name]
     return [", ".join(named)] if named else []
 
