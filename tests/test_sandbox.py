@@ -140,7 +140,7 @@ def test_without_verovio(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib, "import_module", missing)
     sandbox._verovio.cache_clear()
     answer = sandbox._answer(sandbox.FUNCTIONS, "engrave", SCALE)
-    assert "No module named 'verovio'); install it with: pip install verovio" in answer["error"]
+    assert "No module named 'verovio'); run: pip install \"roslin[scores]\"" in answer["error"]
 
 
 def test_an_interrupt_leaves_no_answer_behind(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
