@@ -521,13 +521,13 @@ def test_every_filter_is_on_the_command_line(starter: Path) -> None:
         (["--contour", "UD"], "--contour must be COST or LETTERS=COST; got 'UD'"),
         (["--rhythm", "2"], "--rhythm without LETTERS= needs a query; got '2'"),
         (["--also-search", "dp"], "--also-search needs a query: one of --pae, --file and --id"),
-        (["--costs", "insertion=1"], "--costs is for --contour and --rhythm; there is neither"),
+        (["--costs", "insertion=1"], "--costs goes with --contour or --rhythm: give one of them, or omit --costs"),
         (["--contour", "UD=1", "--costs", "swap=1"], "costs must be those of insertion, deletion, replacement, two of"),
         (["--contour", "UD=1", "--costs", "UD"], "costs must be NAME=NUMBER, such as insertion=0.5 or UD=2; got 'UD'"),
         (["--also", "colour=red"], "unknown field 'colour'"),
         (["--also", "red"], "--also must be FIELD=TEXT; got 'red'"),
         (["--where", "colour=red"], "unknown field 'colour'"),
-        (["--times", "3"], "--times says in how many places a --motive must be; there is none"),
+        (["--times", "3"], "--times goes with --motive: give a --motive, or omit --times"),
     ],
 )
 def test_bad_filters(starter: Path, arguments: list[str], message: str) -> None:

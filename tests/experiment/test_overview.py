@@ -21,7 +21,7 @@ from roslin.experiment.results import rank_rows, trial_records
 from roslin.experiment.store import EventStore
 from roslin.truth import grouped_truth, method_named
 from roslin.truth.rankings import as_rankings, careless
-from roslin.web.experiment.drawings import day_plot, quota_plot, time_plot
+from roslin.web.experiment.dashboard import day_plot, quota_plot, time_plot
 
 HOUR_MS = 3_600_000
 

@@ -20,13 +20,12 @@ from roslin.run import Run
 from roslin.search import Request, search
 from roslin.search.work import Work
 from roslin.types import Distances
-from roslin.web import explaining
 from roslin.web.answers import MatchAnswer
 from roslin.web.app import create_app
 from roslin.web.library import Library
 from roslin.web.progress import Wait
-from roslin.web.requests import ExplainParams, SearchParams, offered
-from roslin.web.search import find
+from roslin.web.requests import ExplainParams, SearchParams, offered, query_of
+from roslin.web.search import explain, find
 from roslin.web.settings import Settings
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
@@ -44,6 +43,10 @@ def matches(library: Library, name: str, **asked: Any) -> dict[str, MatchAnswer]
     return {str(result.melody.id): result.match for result in found.answer.results if result.match}
 
 
+def why_found(library: Library, asked: ExplainParams) -> Explanation:
+    return explain(library, asked, query_of(asked, library.collection, library.settings))
+
+
 def test_what_is_offered() -> None:
     assert set(matchers()) <= set(offered())
     for text in offered():
@@ -53,7 +56,7 @@ def test_what_is_offered() -> None:
 @pytest.mark.parametrize("name", matchers())
 def test_a_match_says_what_the_explanation_says(library: Library, name: str) -> None:
     first, match = next(iter(matches(library, name).items()))
-    why = explaining.explain(library, ExplainParams(q=FRERE, matcher=name, candidate=first))
+    why = why_found(library, ExplainParams(q=FRERE, matcher=name, candidate=first))
     assert match == MatchAnswer.model_validate(why)
     assert match.kind == matcher(name).kind
     assert (why.query.notes == load(FRERE)[0].notes).all()
@@ -68,7 +71,7 @@ def test_a_sum_is_told_by_what_counts_most_in_it(library: Library) -> None:
 
 def test_only_the_beginning_is_explained(library: Library) -> None:
     asked = ExplainParams(q="'4CDEC", matcher="dp", candidate="frere-jacques", place="start")
-    why = explaining.explain(library, asked)
+    why = why_found(library, asked)
     assert max(row for step in why.steps for row in step.candidate_notes) == 4
     assert len(why.candidate) > 5
 
@@ -95,7 +98,7 @@ def test_a_matcher_without_rules_is_shown_by_an_aid(library: Library) -> None:
     match = matches(library, "backwards", title="Jacques")["frere-jacques-2"]
     assert match.kind == "likeness"
     assert match.sentence.startswith("As an aid to the eye, notes side by side: ")
-    why = explaining.explain(library, ExplainParams(q=FRERE, matcher="backwards", candidate="frere-jacques-2"))
+    why = why_found(library, ExplainParams(q=FRERE, matcher="backwards", candidate="frere-jacques-2"))
     assert (why.kind, why.leading is not None) == ("likeness", True)
     assert why.distance == 243 - library.collection.numbers(["frere-jacques-2"])[0]
 
@@ -156,9 +159,7 @@ def test_very_long_melodies(settings: Settings, tmp_path: Path) -> None:
         ("dp", ("Notes side by side: 240 agree;", "The two are too long to be laid side by side.")),
     ):
         asked: dict[str, Any] = {"id": "60", "matcher": name}
-        explained = [
-            explaining.explain(library, ExplainParams(**asked, candidate=candidate)) for candidate in ("60", "600")
-        ]
+        explained = [why_found(library, ExplainParams(**asked, candidate=candidate)) for candidate in ("60", "600")]
         for why, sentence in zip(explained, sentences, strict=True):
             assert why.sentence.startswith(sentence)
             among = [library.collection[str(why.candidate.id)]]

@@ -25,7 +25,6 @@ from roslin.matchers import matcher as matcher_of
 from roslin.matchers.modes import Mode
 from roslin.melody import Melody
 from roslin.notation import is_path, records
-from roslin.notation.query import has_readings, read_source, readings, surest
 from roslin.notation.record import Voices
 from roslin.run import Hit, Run
 from roslin.search import Request, depended_on, search
@@ -227,6 +226,8 @@ class Collection(Store):
         if isinstance(query, Melody):
             run = searched(query)
         else:
+            from roslin.notation.query import surest
+
             used, run, _ = surest(asked, searched, self.__getitem__)
             _warn(used)
         return run.with_titles(dict(self._in_chunks(_TITLES, run.ids)))
@@ -252,6 +253,7 @@ class Collection(Store):
 
     def _incipits(self, source: Query | Sequence[Melody]) -> list[Melody]:
         from roslin.concordances.identify import by_source, source_named
+        from roslin.notation.query import read_source
 
         if isinstance(source, Melody):
             return [source]
@@ -334,6 +336,8 @@ class Collection(Store):
         """The reading of a query that a search uses, and how many it has."""
         if isinstance(query, Melody):
             return query, 1
+        from roslin.notation.query import has_readings, surest
+
         found = self._readings(query)
         used, count = found[0], 1
         if chosen.estimates_chance and has_readings(found):
@@ -392,6 +396,8 @@ def _read(query: Query) -> list[Melody]:
         hint = "; of a list choose one, as in load(...)[0]" if isinstance(query, (list, tuple)) else ""
         raise ArgumentError(f"a query must be a melody, notation as text, or a file; got {type(query).__name__}{hint}")
     if isinstance(query, str) and not is_path(query):
+        from roslin.notation.query import readings
+
         return readings(query)
     found = list(records(query))
     if len(found) != 1:

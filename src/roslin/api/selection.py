@@ -62,7 +62,7 @@ class Selection:
     """The melodies that passed a chain of filters, and what each step did. It is of one state of the collection.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from roslin import load
+    >>> from roslin import Collection, load
     >>> from roslin.collection.filters import pitch_range
     >>> folder = TemporaryDirectory()
     >>> collection = Collection.build(load("'4CDEC\\n'4CDEF\\n''4GFED"), f"{folder.name}/three.roslin")

@@ -15,6 +15,7 @@ import threading
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer import Option
 
 from roslin.cli import (
     campaign,
@@ -87,7 +88,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+        bool, Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
     _plugins: PluginOption = None,
 ) -> None:

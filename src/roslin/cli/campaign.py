@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from roslin.cli.options import (
     CollectionArgument,
@@ -17,18 +17,17 @@ from roslin.cli.options import (
     ThreadsOption,
     TieRule,
     TiesOption,
+    command_group,
     work_of,
 )
 from roslin.cli.output import FormatOption, OutputFormat, print_tables, progress_bar, remark
 from roslin.display.text import counted
 
-app = typer.Typer(
-    cls=DefaultCommandGroup,
-    help="Run many matchers on the same queries, and compare them.\n\n"
+app = command_group(
+    "Run many matchers on the same queries, and compare them.\n\n"
     "Example: roslin campaign mine.roslin --truth truth.qrel --matcher twv --matcher dp\n\n"
     "The word run may be left out; its options: roslin campaign run --help.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    DefaultCommandGroup,
 )
 
 
@@ -37,29 +36,28 @@ def run_command(
     collection: CollectionArgument,
     truths: Annotated[
         list[Path],
-        typer.Option(
+        Option(
             "--truth",
             metavar="FILE",
             help="The ground truth. Can be repeated, to rank the matchers under each of them.",
         ),
     ],
     matchers: Annotated[
-        list[str] | None, typer.Option("--matcher", metavar="MATCHER", help="A matcher. Can be repeated. Default: all.")
+        list[str] | None, Option("--matcher", metavar="MATCHER", help="A matcher. Can be repeated. Default: all.")
     ] = None,
     queries: Annotated[
-        Path | None,
-        typer.Option("--queries", help="A file with the queries, in any notation. Default: the collection."),
+        Path | None, Option("--queries", help="A file with the queries, in any notation. Default: the collection.")
     ] = None,
     measures: Annotated[
         list[str] | None,
-        typer.Option("--measure", "-m", metavar="METRIC", help="A metric, such as ADR or R@10. Can be repeated."),
+        Option("--measure", "-m", metavar="METRIC", help="A metric, such as ADR or R@10. Can be repeated."),
     ] = None,
     ties: TiesOption = TieRule.expected,
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of documents per list; more if the last are tied.")] = 100,
+    k: Annotated[int, Option("-k", min=1, help="Number of documents per list; more if the last are tied.")] = 100,
     threads: ThreadsOption = 1,
     dask: DaskOption = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder for runs and report. Finished runs in it are used again.")
+        Path, Option("--output", "-o", help="The folder for runs and report. Finished runs in it are used again.")
     ] = Path("campaign"),
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
@@ -115,10 +113,10 @@ def _told_when_stopped(output: Path) -> Iterator[None]:
 def make_queries_command(
     collection: CollectionArgument,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The queries (.jsonl); their truth (.qrel) is put beside them.")
+        Path, Option("--output", "-o", help="The queries (.jsonl); their truth (.qrel) is put beside them.")
     ],
-    number: Annotated[int, typer.Option("--number", "-n", min=1, help="Number of melodies to draw.")] = 6,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 2007,
+    number: Annotated[int, Option("--number", "-n", min=1, help="Number of melodies to draw.")] = 6,
+    seed: Annotated[int, Option("--seed", help="Random seed.")] = 2007,
 ) -> None:
     """Make queries in the style of MIREX 2007: melodies as they are, and with one small change.
 

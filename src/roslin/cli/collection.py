@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from roslin.cli.options import CollectionArgument, DaskOption, PluginOption, work_of
+from roslin.cli.options import CollectionArgument, DaskOption, PluginOption, command_group, work_of
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, print_table, print_tables, progress_bar, remark
 from roslin.cli.reading import VoicesChoice, VoicesOption
 from roslin.display.text import counted
@@ -15,31 +17,24 @@ from roslin.display.text import counted
 if TYPE_CHECKING:
     from roslin.collection.report import BuildReport
 
-app = typer.Typer(help="Build and look after collections of melodies.", no_args_is_help=True, rich_markup_mode=None)
+app = command_group("Build and look after collections of melodies.")
 
 _SUFFIX = ".roslin"
-StrictOption = Annotated[
-    bool, typer.Option("--strict", help="Refuse every melody with a fault, even if it could be read.")
-]
+StrictOption = Annotated[bool, Option("--strict", help="Refuse every melody with a fault, even if it could be read.")]
 DamagedOption = Annotated[
-    bool,
-    typer.Option("--allow-damaged", help="Use the readable part of damaged sources, and skip unknown and empty ones."),
+    bool, Option("--allow-damaged", help="Use the readable part of damaged sources, and skip unknown and empty ones.")
 ]
 
 
 @app.command("build")
 def build_command(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="SOURCE... NAME.roslin", help="Files or folders; the new one.")
-    ],
+    paths: Annotated[list[Path], Argument(metavar="SOURCE... NAME.roslin", help="Files or folders; the new one.")],
     strict: StrictOption = False,
     voices: VoicesOption = None,
     allow_damaged: DamagedOption = False,
     allow_smaller: Annotated[
         bool,
-        typer.Option(
-            "--allow-smaller", help="Allow a new collection with less than 90% of the melodies of the old one."
-        ),
+        Option("--allow-smaller", help="Allow a new collection with less than 90% of the melodies of the old one."),
     ] = False,
     dask: DaskOption = None,
     _plugins: PluginOption = None,
@@ -52,30 +47,22 @@ def build_command(
 
     Example: roslin collection build incipits.jsonl.gz export.xml tunes/ mine.roslin
     """
-    from roslin.collection import write
-
-    sources, target = _sources_and_target(paths)
-    with progress_bar("Reading") as progress, work_of(dask) as work:
-        report = write.build(
-            sources, target, strict=strict, voices=(voices or VoicesChoice.apart).value, progress=progress,
-            spread=work.map if dask else None, allow_damaged=allow_damaged, allow_smaller=allow_smaller,
-        )  # fmt: skip
-    _tell(report)
+    more = {"allow_damaged": allow_damaged, "allow_smaller": allow_smaller}
+    _written("build", paths, dask, voices, strict=strict, **more)
 
 
 @app.command("update")
 def update_command(
     paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="NAME.roslin SOURCE...", help="The collection, and exports of its catalogue."),
+        list[Path], Argument(metavar="NAME.roslin SOURCE...", help="The collection, and exports of its catalogue.")
     ],
     complete: Annotated[
-        bool, typer.Option("--complete", help="The sources are the whole catalogue: remove records that they lack.")
+        bool, Option("--complete", help="The sources are the whole catalogue: remove records that they lack.")
     ] = False,
     strict: StrictOption = False,
     allow_damaged: DamagedOption = False,
     allow_smaller: Annotated[
-        bool, typer.Option("--allow-smaller", help="With --complete: allow the loss of more than 10% of the melodies.")
+        bool, Option("--allow-smaller", help="With --complete: allow the loss of more than 10% of the melodies.")
     ] = False,
     format: FormatOption = OutputFormat.table,
 ) -> None:
@@ -103,11 +90,11 @@ def update_command(
 
 @app.command("add")
 def add_command(
-    paths: Annotated[list[Path], typer.Argument(metavar="SOURCE... NAME.roslin", help="Files or folders to add.")],
+    paths: Annotated[list[Path], Argument(metavar="SOURCE... NAME.roslin", help="Files or folders to add.")],
     strict: StrictOption = False,
     voices: VoicesOption = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace melodies that have other content in the sources.")
+        bool, Option("--replace", help="Replace melodies that have other content in the sources.")
     ] = False,
     allow_damaged: DamagedOption = False,
     dask: DaskOption = None,
@@ -120,24 +107,16 @@ def add_command(
 
     Example: roslin collection add corrected.xml mine.roslin --replace
     """
-    from roslin.collection import write
-
-    sources, target = _sources_and_target(paths)
-    with progress_bar("Reading") as progress, work_of(dask) as work:
-        report = write.add(
-            sources, target, strict=strict, voices=(voices or VoicesChoice.apart).value, progress=progress,
-            spread=work.map if dask else None, allow_damaged=allow_damaged, replace=replace,
-        )  # fmt: skip
-    _tell(report)
+    _written("add", paths, dask, voices, strict=strict, allow_damaged=allow_damaged, replace=replace)
 
 
 @app.command("remove")
 def remove_command(
     collection: CollectionArgument,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="The ids of the melodies to remove.")] = None,
+    ids: Annotated[list[str] | None, Argument(metavar="ID", help="The ids of the melodies to remove.")] = None,
     record: Annotated[
         list[str] | None,
-        typer.Option("--record", metavar="NUMBER", help="The number of a record to remove. Can be repeated."),
+        Option("--record", metavar="NUMBER", help="The number of a record to remove. Can be repeated."),
     ] = None,
 ) -> None:
     """Remove melodies by id, or all melodies of catalogue records by number.
@@ -195,10 +174,8 @@ def check_command(collection: CollectionArgument) -> None:
 @app.command("export")
 def export_command(
     collection: CollectionArgument,
-    target: Annotated[Path, typer.Argument(help="The file to write: .jsonl, .pae or .parquet.")],
-    kind: Annotated[
-        str | None, typer.Option("--as", help="jsonl, pae or parquet. Default: by the name of the file.")
-    ] = None,
+    target: Annotated[Path, Argument(help="The file to write: .jsonl, .pae or .parquet.")],
+    kind: Annotated[str | None, Option("--as", help="jsonl, pae or parquet. Default: by the name of the file.")] = None,
 ) -> None:
     """Write a collection to one file.
 
@@ -218,8 +195,8 @@ def export_command(
 @app.command("shard")
 def shard_command(
     collection: CollectionArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the shards.")],
-    parts: Annotated[int, typer.Option("--parts", min=1, help="Number of shards.")] = 4,
+    output: Annotated[Path, Option("--output", "-o", help="The folder for the shards.")],
+    parts: Annotated[int, Option("--parts", min=1, help="Number of shards.")] = 4,
     dask: DaskOption = None,
 ) -> None:
     """Divide a collection into shards, for roslin search on a cluster. Each is a collection.
@@ -251,7 +228,15 @@ def _sources_and_target(paths: list[Path]) -> tuple[list[Path], Path]:
     return sources, targets[0]
 
 
-def _tell(report: BuildReport) -> None:
+def _written(how: str, paths: list[Path], dask: str | None, voices: VoicesChoice | None, **options: bool) -> None:
+    """Build a collection or add to it, and print the report."""
+    from roslin.collection import write
+
+    sources, target = _sources_and_target(paths)
+    with progress_bar("Reading") as progress, work_of(dask) as work:
+        written: Callable[..., BuildReport] = write.build if how == "build" else write.add
+        spread, apart = work.map if dask else None, (voices or VoicesChoice.apart).value
+        report = written(sources, target, voices=apart, progress=progress, spread=spread, **options)
     for reason, count in report.warnings.items():
         remark(f"  {count:7d} with a warning: {reason}")
     if len(report.by_file) > 1:

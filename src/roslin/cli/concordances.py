@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from roslin.cli.options import DaskOption, DefaultCommandGroup, ThreadsOption, work_of
+from roslin.cli.options import DaskOption, DefaultCommandGroup, ThreadsOption, command_group, work_of
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, print_table, print_tables, progress_bar, remark
 
 if TYPE_CHECKING:
@@ -29,13 +30,11 @@ class _Group(DefaultCommandGroup):
     default = "find"
 
 
-app = typer.Typer(
-    cls=_Group,
-    help="Find melodies of a collection that are the same tune.\n\n"
+app = command_group(
+    "Find melodies of a collection that are the same tune.\n\n"
     "Example: roslin concordances mine.roslin\n\n"
     "The word find may be left out; its options: roslin concordances find --help.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    _Group,
 )
 
 
@@ -47,11 +46,11 @@ def _is_collection(path: Path) -> Path:
     return path
 
 
-CollectionPath = Annotated[Path, typer.Argument(help="The collection, NAME.roslin.", callback=_is_collection)]
+CollectionPath = Annotated[Path, Argument(help="The collection, NAME.roslin.", callback=_is_collection)]
 FolderOption = Annotated[
-    Path | None, typer.Option("--output", "-o", help="The folder for the results. Default: NAME.concordances.")
+    Path | None, Option("--output", "-o", help="The folder for the results. Default: NAME.concordances.")
 ]
-FoundOption = Annotated[Path | None, typer.Option("--folder", help="Folder of results. Default: NAME.concordances.")]
+FoundOption = Annotated[Path | None, Option("--folder", help="Folder of results. Default: NAME.concordances.")]
 _LEVEL = "same"
 _RECORDS_SHOWN = ("first", "second", "kind", "incipits", "probability", "verdict", "first_composer", "second_composer")
 
@@ -61,32 +60,31 @@ def find_command(
     collection: CollectionPath,
     level: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--level",
             help=f"Level of certainty: same, probably, perhaps, or a probability such as 0.95. Default: {_LEVEL}.",
         ),
     ] = None,
     fast: Annotated[
-        bool, typer.Option("--fast", help="Compare only melodies that share something rare; finds nearly all.")
+        bool, Option("--fast", help="Compare only melodies that share something rare; finds nearly all.")
     ] = False,
     only: Annotated[
         list[Path] | None,
-        typer.Option("--only", metavar="FILE", help="Only pairs with a melody of this file. Can be repeated."),
+        Option("--only", metavar="FILE", help="Only pairs with a melody of this file. Can be repeated."),
     ] = None,
     since: Annotated[
-        Path | None,
-        typer.Option("--since", help="A folder of earlier results: only new melodies are compared with all."),
+        Path | None, Option("--since", help="A folder of earlier results: only new melodies are compared with all.")
     ] = None,
     matcher: Annotated[
-        str | None, typer.Option("--matcher", help="Another matcher, with a --radius instead of a --level.")
+        str | None, Option("--matcher", help="Another matcher, with a --radius instead of a --level.")
     ] = None,
     radius: Annotated[
-        float | None, typer.Option("--radius", min=0.0, help="Largest distance of a pair. Default matcher: roslin.")
+        float | None, Option("--radius", min=0.0, help="Largest distance of a pair. Default matcher: roslin.")
     ] = None,
     threads: ThreadsOption = 2,
     dask: DaskOption = None,
     output: FolderOption = None,
-    most: Annotated[int, typer.Option("-k", min=1, help="Number of groups to print.")] = 20,
+    most: Annotated[int, Option("-k", min=1, help="Number of groups to print.")] = 20,
     format: FormatOption = OutputFormat.table,
 ) -> None:
     """Compare all melodies with each other, and group those that are the same tune. If interrupted, it resumes.
@@ -109,10 +107,7 @@ def find_command(
             if not (only or since):
                 _tell_of_earlier(folder, wanted)
             try:
-                with (
-                    progress_bar("Concordances", total=1.0) as progress,
-                    working(progress=progress) as work,
-                ):
+                with progress_bar("Concordances", total=1.0) as progress, working(progress=progress) as work:
                     found = find_concordances(opened, wanted, work, folder, exact=not fast, new=new, earlier=earlier)
             except KeyboardInterrupt:
                 remark(f"finished parts are saved in {folder}; the same command continues from there")
@@ -195,10 +190,9 @@ def report_command(
     collection: CollectionPath,
     folder: FoundOption = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="A page (NAME.html) or a folder of pages. Default: FOLDER/report."),
+        Path | None, Option("--output", "-o", help="A page (NAME.html) or a folder of pages. Default: FOLDER/report.")
     ] = None,
-    link: Annotated[str, typer.Option("--link", help="Address pattern of a source, with {id} or {record}.")] = "",
+    link: Annotated[str, Option("--link", help="Address pattern of a source, with {id} or {record}.")] = "",
 ) -> None:
     """Write pages that show every group: notation one under the other, differences marked, sources side by side.
 
@@ -220,17 +214,14 @@ def report_command(
 # -- decisions of people, and what is written with them ---------------------------------------------------------------
 
 
-review_app = typer.Typer(
-    help="List and merge decisions about concordances.\n\nExample: roslin concordances review list mine.roslin",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+review_app = command_group(
+    "List and merge decisions about concordances.\n\nExample: roslin concordances review list mine.roslin"
 )
 
 
 @review_app.command("list")
 def list_command(
-    review: Annotated[Path, typer.Argument(help="A collection, or a review file.")],
-    format: FormatOption = OutputFormat.table,
+    review: Annotated[Path, Argument(help="A collection, or a review file.")], format: FormatOption = OutputFormat.table
 ) -> None:
     """Print the state of every pair with a decision.
 
@@ -248,8 +239,8 @@ def list_command(
 
 @review_app.command("merge")
 def merge_command(
-    reviews: Annotated[list[Path], typer.Argument(help="Review files, or collections.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="A file or a collection. Its own decisions stay.")],
+    reviews: Annotated[list[Path], Argument(help="Review files, or collections.")],
+    output: Annotated[Path, Option("--output", "-o", help="A file or a collection. Its own decisions stay.")],
 ) -> None:
     """Merge the decisions of several people into one file. Nothing is lost, and the order does not matter.
 
@@ -267,13 +258,12 @@ def merge_command(
         remark(f"disputed: {first} and {second}")
 
 
-_Ids = Annotated[list[str] | None, typer.Argument(metavar="ID ID", help="The ids of the two melodies.")]
+_Ids = Annotated[list[str] | None, Argument(metavar="ID ID", help="The ids of the two melodies.")]
 _Table = Annotated[
-    Path | None,
-    typer.Option("--from", help="CSV file with the columns first, second, and perhaps verdict, author, note."),
+    Path | None, Option("--from", help="CSV file with the columns first, second, and perhaps verdict, author, note.")
 ]
-_Author = Annotated[str, typer.Option("--author", help="Your name.", envvar="ROSLIN_AUTHOR")]
-_Note = Annotated[str, typer.Option("--note", help="A note about the decision.")]
+_Author = Annotated[str, Option("--author", help="Your name.", envvar="ROSLIN_AUTHOR")]
+_Note = Annotated[str, Option("--note", help="A note about the decision.")]
 
 
 @review_app.command("accept")
@@ -337,12 +327,12 @@ def records_command(
 
 @app.command("export")
 def export_command(
-    what: Annotated[str, typer.Argument(help="pairs, groups, records (CSV), graphml or truth (for roslin evaluate).")],
+    what: Annotated[str, Argument(help="pairs, groups, records (CSV), graphml or truth (for roslin evaluate).")],
     collection: CollectionPath,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    output: Annotated[Path, Option("--output", "-o", help="The file to write.")],
     folder: FoundOption = None,
     for_excel: Annotated[
-        bool, typer.Option("--excel", help="Begin a CSV file with a byte order mark, so that Excel shows all letters.")
+        bool, Option("--excel", help="Begin a CSV file with a byte order mark, so that Excel shows all letters.")
     ] = False,
 ) -> None:
     """Write pairs, groups, pairs of records, a graph or a truth for other programs, with the decisions of people.
@@ -360,23 +350,18 @@ def export_command(
 @app.command("marc")
 def marc_command(
     collection: CollectionPath,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file to write, with all records in it.")
-    ] = None,
+    output: Annotated[Path | None, Option("--output", "-o", help="The file to write, with all records in it.")] = None,
     per_record: Annotated[
-        Path | None,
-        typer.Option("--per-record", metavar="FOLDER", help="A new folder, with RECORD.xml for each record."),
+        Path | None, Option("--per-record", metavar="FOLDER", help="A new folder, with RECORD.xml for each record.")
     ] = None,
     note: Annotated[
         str,
-        typer.Option(
-            "--note", help="Text of $n: short, full, or a template such as '{source}|{incipits}'. Default: short."
-        ),
+        Option("--note", help="Text of $n: short, full, or a template such as '{source}|{incipits}'. Default: short."),
     ] = "short",
-    language: Annotated[str, typer.Option("--language", help="Language of the texts: en, de, fr or it.")] = "en",
+    language: Annotated[str, Option("--language", help="Language of the texts: en, de, fr or it.")] = "en",
     source: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             "--source", metavar="FILE", help="MARCXML of the records; links in it are not repeated. Can be repeated."
         ),
     ] = None,

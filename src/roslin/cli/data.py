@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
+from roslin.cli.options import command_group
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark
 
-app = typer.Typer(
-    help="List and download public data sets.\n\nExample: roslin data list",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_group("List and download public data sets.\n\nExample: roslin data list")
 
-NameArgument = Annotated[str, typer.Argument(help="Name of the data set; roslin data list has them all.")]
+NameArgument = Annotated[str, Argument(help="Name of the data set; roslin data list has them all.")]
 
 
 @app.command("list")
@@ -44,7 +42,7 @@ def list_command(format: FormatOption = OutputFormat.table) -> None:
 def get_command(
     name: NameArgument,
     source: Annotated[
-        Path | None, typer.Option("--from", help="A folder, archive or file to copy instead of a download.")
+        Path | None, Option("--from", help="A folder, archive or file to copy instead of a download.")
     ] = None,
 ) -> None:
     """Fetch a data set and print its folder.

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from roslin.cli.output import FormatOption, OutputFormat, progress_bar, remark
 from roslin.display.text import counted
@@ -19,7 +19,7 @@ _LISTS_OF = 10  # no tune of the starter collection has more variants
 
 
 def demo(
-    folder: Annotated[Path, typer.Option("--output", help="Folder for the collection and the pages.")] = Path("demo"),
+    folder: Annotated[Path, Option("--output", help="Folder for the collection and the pages.")] = Path("demo"),
     format: FormatOption = OutputFormat.table,
 ) -> None:
     """Build the starter collection, search it for a disguised "Roslin Castle", and compare all matchers on it.

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from roslin.cli.options import PluginOption, TieRule, TiesOption
-from roslin.cli.output import OutputFormat, print_rows, print_tables, progress_bar, remark, write_tables
+from roslin.cli.output import OutputFormat, print_rows, print_tables, progress_bar, remark, write_file, write_tables
 from roslin.cli.runs import name_and_path, read_runs
 from roslin.cli.truth_options import WayOption
 
@@ -43,71 +44,60 @@ class EvaluationFormat(StrEnum):
 
 def evaluate_command(
     files: Annotated[
-        list[str],
-        typer.Argument(help="The truth, then the runs (FILE or NAME=FILE); only runs where a truth is an option."),
+        list[str], Argument(help="The truth, then the runs (FILE or NAME=FILE); only runs where a truth is an option.")
     ],
     truths: Annotated[
         list[Path] | None,
-        typer.Option("--truth", metavar="FILE", help="A ground truth. Can be repeated, to compare groupings."),
+        Option("--truth", metavar="FILE", help="A ground truth. Can be repeated, to compare groupings."),
     ] = None,
     truth_from: Annotated[
         Path | None,
-        typer.Option(
-            "--truth-from", help="Rankings of experts, to be grouped; the intervals also cover other experts."
-        ),
+        Option("--truth-from", help="Rankings of experts, to be grouped; the intervals also cover other experts."),
     ] = None,
     grouping: Annotated[
-        str, typer.Option("--grouping", help="With --truth-from: All-2, Any-2, Prev-2, All-1, Any-1 or Prev-1.")
+        str, Option("--grouping", help="With --truth-from: All-2, Any-2, Prev-2, All-1, Any-1 or Prev-1.")
     ] = "All-2",
     way: WayOption = "roslin",
     measures: Annotated[
         list[str] | None,
-        typer.Option("--measure", "-m", metavar="METRIC", help="A metric, such as ADR or nDCG@10. Can be repeated."),
+        Option("--measure", "-m", metavar="METRIC", help="A metric, such as ADR or nDCG@10. Can be repeated."),
     ] = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Also print the score of every query.")] = False,
+    per_query: Annotated[bool, Option("--per-query", help="Also print the score of every query.")] = False,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Also compare every pair of runs, with tests of significance.")
+        bool, Option("--compare", help="Also compare every pair of runs, with tests of significance.")
     ] = False,
     against: Annotated[
-        str | None, typer.Option("--against", help="Also compare this run with every other one; fewer pairs show more.")
+        str | None, Option("--against", help="Also compare this run with every other one; fewer pairs show more.")
     ] = None,
     ties: TiesOption = TieRule.expected,
     same_id: Annotated[
-        SameId,
-        typer.Option("--same-id", help="A document with the id of its query: any other (keep) or the query (drop)."),
+        SameId, Option("--same-id", help="A document with the id of its query: any other (keep) or the query (drop).")
     ] = SameId.keep,
     tie_sensitivity: Annotated[
-        bool, typer.Option("--tie-sensitivity", help="Also print the range of scores over all orders of tied results.")
+        bool, Option("--tie-sensitivity", help="Also print the range of scores over all orders of tied results.")
     ] = False,
     tie_break: Annotated[
-        bool, typer.Option("--tie-break", help="Also print what decides between lists with equal ADR, query by query.")
+        bool, Option("--tie-break", help="Also print what decides between lists with equal ADR, query by query.")
     ] = False,
     judged: Annotated[
         int | None,
-        typer.Option(
-            "--judged", min=1, metavar="K", help="Also print the share of the first K results that was judged."
-        ),
+        Option("--judged", min=1, metavar="K", help="Also print the share of the first K results that was judged."),
     ] = None,
     letters: Annotated[
         bool,
-        typer.Option(
-            "--letters", help="With --format latex: a small table whose letters name significantly worse systems."
-        ),
+        Option("--letters", help="With --format latex: a small table whose letters name significantly worse systems."),
     ] = False,
-    steps: Annotated[
-        str | None, typer.Option("--steps", help="Print only the ADR of this query, rank by rank.")
-    ] = None,
-    level: Annotated[float, typer.Option("--level", help="Confidence level of the intervals (0 to 1).")] = 0.95,
+    steps: Annotated[str | None, Option("--steps", help="Print only the ADR of this query, rank by rank.")] = None,
+    level: Annotated[float, Option("--level", help="Confidence level of the intervals (0 to 1).")] = 0.95,
     format: Annotated[
-        EvaluationFormat, typer.Option("--format", help="Form of the printed result.")
+        EvaluationFormat, Option("--format", help="Form of the printed result.")
     ] = EvaluationFormat.table,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write to this file instead; several tables of TSV to a folder."),
+        Path | None, Option("--output", "-o", help="Write to this file instead; several tables of TSV to a folder.")
     ] = None,
     _plugins: PluginOption = None,
     _: Annotated[
-        bool, typer.Option("--measures", help="List the metrics.", is_eager=True, callback=lambda on: _list(on))
+        bool, Option("--measures", help="List the metrics.", is_eager=True, callback=lambda on: _list(on))
     ] = False,
 ) -> None:
     """Measure how well runs agree with a ground truth.
@@ -156,10 +146,7 @@ def evaluate_command(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        from roslin.rows import write_whole
-
-        write_whole(output, text)
-        remark(f"written to {output}")
+        write_file(output, text)
 
 
 def _list(wanted: bool) -> None:

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
+from typer.core import TyperGroup
 
-from roslin.cli.options import PluginOption, ProxyOption
+from roslin.cli.options import PluginOption, ProxyOption, command_group
 from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, progress_bar, remark
 from roslin.display.text import counted
 
@@ -21,50 +23,49 @@ if TYPE_CHECKING:
     from roslin.experiment.study_store import StudyExpert
     from roslin.web.experiment.study import ExperimentSettings, OpenStudy
 
-FolderArgument = Annotated[Path, typer.Argument(help="The folder of the study, NAME.study.")]
+FolderArgument = Annotated[Path, Argument(help="The folder of the study, NAME.study.")]
 OtherDatabaseOption = Annotated[
-    str, typer.Option("--database", help="Another database than the one that the study remembers.")
+    str, Option("--database", help="Another database than the one that the study remembers.")
 ]
 DatabaseOption = Annotated[
     str,
-    typer.Option(
-        "--database", help="Where answers are kept: postgresql://...; the study remembers it, without a password."
-    ),
+    Option("--database", help="Where answers are kept: postgresql://...; the study remembers it, without a password."),
 ]
-HostOption = Annotated[str, typer.Option("--host", help="The address to listen on; 0.0.0.0 opens it to others.")]
-PortOption = Annotated[int, typer.Option("--port", min=1, max=65535, help="The port to listen on.")]
+HostOption = Annotated[str, Option("--host", help="The address to listen on; 0.0.0.0 opens it to others.")]
+PortOption = Annotated[int, Option("--port", min=1, max=65535, help="The port to listen on.")]
 PublicOption = Annotated[
-    str, typer.Option("--public-address", help="What people type: https://study.example.org; for links and cookies.")
+    str, Option("--public-address", help="What people type: https://study.example.org; for links and cookies.")
 ]
 
-app = typer.Typer(
-    help="Studies in which people put melodies in order.\n\nExample: roslin experiment example my-study",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+
+class _StudyGroup(TyperGroup):
+    """Commands that need the extra `experiment`."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ImportError as error:
+            if (error.name or "roslin").startswith("roslin"):
+                raise
+            from roslin.errors import MissingExtraError
+
+            command = f"roslin experiment {ctx.invoked_subcommand}"
+            raise MissingExtraError(command, str(error.name), "experiment") from None
+
+
+app = command_group(
+    "Studies in which people put melodies in order.\n\nExample: roslin experiment example my-study", _StudyGroup
 )
 
 
-@contextmanager
-def needs_experiment(command: str) -> Iterator[None]:
-    """Imports inside come from the extra `experiment`; whoever lacks it is told so."""
-    from roslin.errors import MissingExtraError
-
-    try:
-        yield
-    except ImportError as error:
-        raise MissingExtraError(command, str(error.name), "experiment") from None
-
-
 @app.command("example")
-def example_command(
-    folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
-) -> None:
+def example_command(folder: Annotated[Path, Argument(help="A new or empty folder.")]) -> None:
     """Write a study to start from: study.toml, texts in English and German, and a small collection.
 
     Example: roslin experiment example my-study
     """
-    with needs_experiment("roslin experiment example"):
-        from roslin.experiment.folder import write_example
+    from roslin.experiment.folder import write_example
+
     for path in write_example(folder):
         typer.echo(str(path))
     remark(f"Next: {_program()} experiment try {folder / 'study.toml'}")
@@ -72,12 +73,12 @@ def example_command(
 
 @app.command("create")
 def create_command(
-    study: Annotated[Path, typer.Argument(metavar="study.toml", help="What the study is.")],
+    study: Annotated[Path, Argument(metavar="study.toml", help="What the study is.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder to make; NAME.study beside the file.")
+        Path | None, Option("--output", "-o", help="The folder to make; NAME.study beside the file.")
     ] = None,
     database: Annotated[
-        str, typer.Option("--database", help="For a study that runs on PostgreSQL: its address, postgresql://...")
+        str, Option("--database", help="For a study that runs on PostgreSQL: its address, postgresql://...")
     ] = "",
     _plugins: PluginOption = None,
 ) -> None:
@@ -87,8 +88,8 @@ def create_command(
 
     Example: roslin experiment create study.toml
     """
-    with needs_experiment("roslin experiment create"):
-        from roslin.experiment.folder import create_study
+    from roslin.experiment.folder import create_study
+
     with progress_bar("Creating", total=1.0) as progress:
         created = create_study(study, output, database=database, progress=progress)
     with created.folder as folder:
@@ -127,9 +128,9 @@ def serve_study_command(
     database: DatabaseOption = "",
     host: HostOption = "127.0.0.1",
     port: PortOption = 8000,
-    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="How many processes answer.")] = 1,
+    workers: Annotated[int, Option("--workers", min=1, max=64, help="How many processes answer.")] = 1,
     public_address: PublicOption = "",
-    rate: Annotated[int, typer.Option("--rate", min=0, help="Requests a minute of one expert; 0: no limit.")] = 1200,
+    rate: Annotated[int, Option("--rate", min=0, help="Requests a minute of one expert; 0: no limit.")] = 1200,
     proxy: ProxyOption = None,
 ) -> None:
     """Open a study to its experts. The experimenter's own page is under /study.
@@ -138,9 +139,9 @@ def serve_study_command(
 
     Example: roslin experiment serve my.study --host 0.0.0.0 --public-address https://study.example.org
     """
-    with needs_experiment("roslin experiment serve"):
-        from roslin.experiment.folder import StudyFolder
-        from roslin.web.experiment.app import serve_study
+    from roslin.experiment.folder import StudyFolder
+    from roslin.web.experiment.app import serve_study
+
     per_process = max(1, rate // workers) if rate else 0
     settings = _settings(folder, database, host, public_address, per_process)
     settings = replace(settings, proxies=tuple(proxy or ()), joins=max(1, settings.joins // workers))
@@ -155,10 +156,10 @@ def serve_study_command(
 @app.command("invite")
 def invite_command(
     folder: FolderArgument,
-    number: Annotated[int, typer.Option("--number", "-n", min=1, max=10_000, help="How many links.")] = 1,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write them to this file, as CSV.")] = None,
+    number: Annotated[int, Option("--number", "-n", min=1, max=10_000, help="How many links.")] = 1,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write them to this file, as CSV.")] = None,
     is_open: Annotated[
-        bool, typer.Option("--open", help="One link for everybody instead: whoever opens it gets a link of their own.")
+        bool, Option("--open", help="One link for everybody instead: whoever opens it gets a link of their own.")
     ] = False,
     database: DatabaseOption = "",
     public_address: PublicOption = "http://127.0.0.1:8000",
@@ -167,10 +168,10 @@ def invite_command(
 
     Example: roslin experiment invite my.study -n 30 -o links.csv --public-address https://study.example.org
     """
-    with needs_experiment("roslin experiment invite"):
-        from roslin.experiment.folder import StudyFolder
-        from roslin.rows import write_whole
-        from roslin.web.experiment.study import ExperimentSettings, OpenStudy
+    from roslin.experiment.folder import StudyFolder
+    from roslin.rows import write_whole
+    from roslin.web.experiment.study import ExperimentSettings, OpenStudy
+
     if database:
         with StudyFolder(folder) as settled:
             settled.settle(database)
@@ -188,7 +189,7 @@ def invite_command(
 
 @app.command("try")
 def try_command(
-    study: Annotated[Path, typer.Argument(metavar="study.toml", help="What the study is.")],
+    study: Annotated[Path, Argument(metavar="study.toml", help="What the study is.")],
     host: HostOption = "127.0.0.1",
     port: PortOption = 8000,
 ) -> None:
@@ -198,10 +199,10 @@ def try_command(
 
     Example: roslin experiment try study.toml
     """
-    with needs_experiment("roslin experiment try"):
-        from roslin.experiment.folder import throwaway_study
-        from roslin.web.experiment.app import serve_study
-        from roslin.web.experiment.study import OpenStudy
+    from roslin.experiment.folder import throwaway_study
+    from roslin.web.experiment.app import serve_study
+    from roslin.web.experiment.study import OpenStudy
+
     with ExitStack() as until_the_end:
         with progress_bar("Preparing", total=1.0) as progress:
             folder = until_the_end.enter_context(throwaway_study(study, progress=progress))
@@ -242,12 +243,11 @@ def _address(settings: ExperimentSettings, host: str, port: int) -> str:
 
 
 @contextmanager
-def _opened(command: str, folder: Path, database: str) -> Iterator[EventStore]:
+def _opened(folder: Path, database: str) -> Iterator[EventStore]:
     """The database of a study; nothing is made where there is none."""
-    with needs_experiment(f"roslin experiment {command}"):
-        from roslin.errors import ExperimentError
-        from roslin.experiment.folder import StudyFolder
-        from roslin.experiment.store import EventStore
+    from roslin.errors import ExperimentError
+    from roslin.experiment.folder import StudyFolder
+    from roslin.experiment.store import EventStore
 
     with StudyFolder(folder) as study:
         if not database and not study.has_database:
@@ -266,14 +266,14 @@ def _opened(command: str, folder: Path, database: str) -> Iterator[EventStore]:
 def status_command(
     folder: FolderArgument,
     database: OtherDatabaseOption = "",
-    people: Annotated[bool, typer.Option("--people", help="A row for each expert as well.")] = False,
+    people: Annotated[bool, Option("--people", help="A row for each expert as well.")] = False,
     format: FormatOption = OutputFormat.table,
 ) -> None:
     """Say how far a study is: opinions of each query, how far people come, who is stuck.
 
     Example: roslin experiment status my.study
     """
-    with _opened("status", folder, database) as store:
+    with _opened(folder, database) as store:
         from roslin.experiment.overview import overview_of
 
         status, backups = store.status, len(store.backups())
@@ -292,19 +292,19 @@ def status_command(
 @app.command("export")
 def export_study_command(
     folder: FolderArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="A new or empty folder.")],
-    format: Annotated[str, typer.Option("--format", help="csv, json, parquet or psych-ds.")] = "csv",
+    output: Annotated[Path, Option("--output", "-o", help="A new or empty folder.")],
+    format: Annotated[str, Option("--format", help="csv, json, parquet or psych-ds.")] = "csv",
     database: OtherDatabaseOption = "",
-    unfinished: Annotated[bool, typer.Option("--unfinished", help="Also what is not finished.")] = False,
+    unfinished: Annotated[bool, Option("--unfinished", help="Also what is not finished.")] = False,
     with_participants: Annotated[
-        bool, typer.Option("--with-participants", help="With the ids that participants brought along: personal data.")
+        bool, Option("--with-participants", help="With the ids that participants brought along: personal data.")
     ] = False,
 ) -> None:
     """Write everything that was said as tables, for roslin truth and for other programs. Nobody is named.
 
     Example: roslin experiment export my.study -o results
     """
-    with _opened("export", folder, database) as store:
+    with _opened(folder, database) as store:
         from roslin.experiment.export import export_study
 
         done = export_study(store, output, format, unfinished=unfinished, participants=with_participants)
@@ -320,14 +320,14 @@ def export_study_command(
 @app.command("backup")
 def backup_command(
     folder: FolderArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; it must not be there yet.")],
+    output: Annotated[Path, Option("--output", "-o", help="The file to write; it must not be there yet.")],
     database: OtherDatabaseOption = "",
 ) -> None:
     """Copy the database of a study, also while it runs. The copy is checked, and is there whole or not at all.
 
     Example: roslin experiment backup my.study -o my-study-monday.backup
     """
-    with _opened("backup", folder, database) as store:
+    with _opened(folder, database) as store:
         from roslin.experiment.backup import write_backup
 
         done = write_backup(store, output)
@@ -340,8 +340,7 @@ def backup_command(
 def move_command(
     folder: FolderArgument,
     database: Annotated[
-        str,
-        typer.Argument(help="The new database: postgresql://..., sqlite:///FILE, or file for study.db in the folder."),
+        str, Argument(help="The new database: postgresql://..., sqlite:///FILE, or file for study.db in the folder.")
     ],
 ) -> None:
     """Move the answers of a study into another database, from SQLite to PostgreSQL or back. Stop the server first.
@@ -351,9 +350,9 @@ def move_command(
 
     Example: roslin experiment move my.study postgresql://roslin@127.0.0.1/study
     """
-    with needs_experiment("roslin experiment move"):
-        from roslin.experiment.backup import move_study
-        from roslin.experiment.folder import StudyFolder
+    from roslin.experiment.backup import move_study
+    from roslin.experiment.folder import StudyFolder
+
     with StudyFolder(folder) as study:
         done = move_study(study, study.own_database if database == "file" else database)
     typer.echo(f"{done.target}: {counted(done.rows['experts'], 'expert')}, {counted(done.rows['events'], 'event')}")
@@ -363,15 +362,15 @@ def move_command(
 @app.command("delete")
 def delete_command(
     folder: FolderArgument,
-    expert: Annotated[str, typer.Argument(help="Whom: expert-007, or their personal link.")],
+    expert: Annotated[str, Argument(help="Whom: expert-007, or their personal link.")],
     database: OtherDatabaseOption = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Delete everything of one expert, on their request. Says which backups still hold them.
 
     Example: roslin experiment delete my.study expert-007
     """
-    with _opened("delete", folder, database) as store:
+    with _opened(folder, database) as store:
         found = _whose(folder, store, expert)
         if not yes and not typer.confirm(f"Delete all that {found.label} said? This cannot be undone.", err=True):
             raise typer.Exit(1)
@@ -409,29 +408,29 @@ _MODELS = "mallows, plackett-luce or context"
 
 
 def _share(name: str, what: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(name, min=0.0, max=1.0, help=f"The share of experts who {what}.")
+    option: typer.models.OptionInfo = Option(name, min=0.0, max=1.0, help=f"The share of experts who {what}.")
     return option
 
 
 @app.command("bots")
 def bots_command(
-    folder: Annotated[Path, typer.Argument(help="The folder of the study, NAME.study.")],
-    number: Annotated[int, typer.Option("--n", "-n", min=1, max=100_000, help="How many simulated experts.")] = 37,
+    folder: Annotated[Path, Argument(help="The folder of the study, NAME.study.")],
+    number: Annotated[int, Option("--n", "-n", min=1, max=100_000, help="How many simulated experts.")] = 37,
     address: Annotated[
-        str, typer.Option("--address", help="Of a server that runs this study: the bots take part in the study itself.")
+        str, Option("--address", help="Of a server that runs this study: the bots take part in the study itself.")
     ] = "",
-    database: Annotated[str, typer.Option("--database", help="Where decisions are kept: postgresql://...")] = "",
+    database: Annotated[str, Option("--database", help="Where decisions are kept: postgresql://...")] = "",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Keep the copy in this folder, to export what was said.")
+        Path | None, Option("--output", "-o", help="Keep the copy in this folder, to export what was said.")
     ] = None,
     truth: Annotated[
-        Path | None, typer.Option("--truth", help="What experts more or less agree on; otherwise the plan's order.")
+        Path | None, Option("--truth", help="What experts more or less agree on; otherwise the plan's order.")
     ] = None,
-    model: Annotated[str, typer.Option("--model", help=f"How opinions differ: {_MODELS}.")] = "mallows",
-    noise: Annotated[float, typer.Option("--noise", min=0.0, max=1.0, help="How much: 0 not at all, 1 fully.")] = 0.5,
+    model: Annotated[str, Option("--model", help=f"How opinions differ: {_MODELS}.")] = "mallows",
+    noise: Annotated[float, Option("--noise", min=0.0, max=1.0, help="How much: 0 not at all, 1 fully.")] = 0.5,
     careless: Annotated[float, _share("--careless", "judge at random")] = 0.05,
     quit: Annotated[float, _share("--quit", "leave at any point")] = 0.1,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed, the same experts.")] = 2005,
+    seed: Annotated[int, Option("--seed", min=0, help="The same seed, the same experts.")] = 2005,
     format: FormatOption = OutputFormat.table,
 ) -> None:
     """Send simulated experts through a study by the pages that people see, and count the results.
@@ -441,11 +440,11 @@ def bots_command(
 
     Example: roslin experiment bots my.study -n 500 --quit 0.2
     """
-    with needs_experiment("roslin experiment bots"):
-        from roslin.experiment.bots import Bots, Population, visits_table
-        from roslin.truth.qrel import read_truth
-        from roslin.web.experiment.rehearsal import key_of, rehearse, served_copy
-        from roslin.web.experiment.study import ExperimentSettings
+    from roslin.experiment.bots import Bots, Population, visits_table
+    from roslin.truth.qrel import read_truth
+    from roslin.web.experiment.rehearsal import key_of, rehearse, served_copy
+    from roslin.web.experiment.study import ExperimentSettings
+
     groups = None if truth is None else read_truth(truth)
 
     def bots(study: OpenStudy) -> Bots:

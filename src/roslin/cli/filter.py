@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from roslin.cli.options import NARROW, OUTPUT, CollectionArgument, in_panel, with_options
-from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar, remark, write_file
 from roslin.cli.reading import QueryChoice, query_options, reading_options, tell
 
 if TYPE_CHECKING:
     from roslin.api import Collection, Selection
-    from roslin.collection.filters import Filter
     from roslin.melody import Melody
     from roslin.notation import Options
     from roslin.represent.edits import EditCosts
@@ -25,25 +25,20 @@ _SEMITONES = f"semitones or names: {_RANGE}, such as octave..minor tenth"
 
 @dataclass(frozen=True)
 class Narrowing:
-    """The filters that were asked for, in their order, and whether near-duplicates go then.
+    """The filters that were typed, by name, and whether near-duplicates are removed after them."""
 
-    `near` are those that compare contour or rhythm, by name, as they were typed: they may need the query.
-    """
-
-    filters: tuple[Filter, ...]
-    near: tuple[tuple[str, str], ...]
+    typed: dict[str, list[str]]
+    times: int
     costs: EditCosts | None
-    words: tuple[Filter, ...]
     unique: bool
-    unique_exactly: bool
+    exact_rhythm: bool
 
     @property
     def is_asked(self) -> bool:
-        """Whether there is anything to narrow down."""
-        return bool(self.filters or self.near or self.words) or self.unique or self.unique_exactly
+        return bool(self.typed) or self.unique
 
     def selected(self, collection: Collection, query: Melody | None) -> Selection | None:
-        """What is left, with a remark about it; None without filters."""
+        """The melodies that are left, with a remark about them; None if nothing was typed."""
         if not self.is_asked:
             return None
         selection = self.without_duplicates(self.filtered(collection, query))
@@ -51,91 +46,79 @@ class Narrowing:
         return selection
 
     def filtered(self, collection: Collection, query: Melody | None) -> Selection:
-        """What the filters leave."""
-        from roslin.collection.filters import asked_filters
+        from roslin.collection.filters import all_asked
 
-        near = [
-            made
-            for name, text in self.near
-            for made in asked_filters(name, [text], query=query, costs=self.costs, label=f"--{name}")
-        ]
-        return collection.filter(*self.filters, *near, *self.words)
+        def option(name: str) -> str:
+            return f"--{name.replace('_', '-')}"
+
+        return collection.filter(*all_asked(self.typed, times=self.times, query=query, costs=self.costs, label=option))
 
     def without_duplicates(self, selection: Selection) -> Selection:
-        """What is left then, if near-duplicates are to go."""
-        if self.unique or self.unique_exactly:
-            return selection.without_near_duplicates(exact_rhythm=self.unique_exactly)
-        return selection
+        return selection.without_near_duplicates(exact_rhythm=self.exact_rhythm) if self.unique else selection
 
 
 @in_panel(NARROW)
 def filter_options(
-    pitch_range: Annotated[str | None, typer.Option(help=f"Lowest to highest note, {_SEMITONES}.")] = None,
+    pitch_range: Annotated[str | None, Option(help=f"Lowest to highest note, {_SEMITONES}.")] = None,
     max_interval: Annotated[
-        str | None, typer.Option(help="Largest interval between consecutive notes, in the same form as --pitch-range.")
+        str | None, Option(help="Largest interval between consecutive notes, in the same form as --pitch-range.")
     ] = None,
-    duration_ratio: Annotated[str | None, typer.Option(help=f"Ratio of shortest to longest note, {_RANGE}.")] = None,
-    note_count: Annotated[str | None, typer.Option(help=f"Number of notes, {_RANGE}.")] = None,
+    duration_ratio: Annotated[str | None, Option(help=f"Ratio of shortest to longest note, {_RANGE}.")] = None,
+    note_count: Annotated[str | None, Option(help=f"Number of notes, {_RANGE}.")] = None,
     contains: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="INTERVALS",
             help='Intervals, "fifth up, third down" or "+5 -3". Can be repeated: one of them is enough.',
         ),
     ] = None,
     contains_semitones: Annotated[
-        list[str] | None, typer.Option(metavar="INTERVALS", help='Intervals in semitones, "+7 -4" or "minor third up".')
+        list[str] | None, Option(metavar="INTERVALS", help='Intervals in semitones, "+7 -4" or "minor third up".')
     ] = None,
     share: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="INTERVAL=RANGE",
             help="Share of an interval among all intervals, third=0.5.. (at least half thirds).",
         ),
     ] = None,
     motive: Annotated[
-        list[str] | None,
-        typer.Option(metavar="INTERVALS", help='A repeated motive with these intervals, "unison, unison".'),
+        list[str] | None, Option(metavar="INTERVALS", help='A repeated motive with these intervals, "unison, unison".')
     ] = None,
-    times: Annotated[int | None, typer.Option(help="Number of places with the --motive. Default: 2.")] = None,
+    times: Annotated[int | None, Option(help="Number of places with the --motive. Default: 2.")] = None,
     contour: Annotated[
         str | None,
-        typer.Option(
-            metavar="[LETTERS=]COST", help="Gross contour close to that of the query, or to letters: 3, UUDR=1."
-        ),
+        Option(metavar="[LETTERS=]COST", help="Gross contour close to that of the query, or to letters: 3, UUDR=1."),
     ] = None,
     rhythm: Annotated[
         str | None,
-        typer.Option(
-            metavar="[LETTERS=]COST", help="Rhythm close to that of the query, or to letters (L, S, =): 3, LS===2."
-        ),
+        Option(metavar="[LETTERS=]COST", help="Rhythm close to that of the query, or to letters (L, S, =): 3, LS===2."),
     ] = None,
     costs: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME=COST ...",
             help='Costs for --contour and --rhythm, "insertion=0.5 deletion=1 UD=2". Default: 1.',
         ),
     ] = None,
     where: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD=TEXT", help="Words in title, composer, key, metre, ...")
+        list[str] | None, Option(metavar="FIELD=TEXT", help="Words in title, composer, key, metre, ...")
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="FIELD=VALUE",
             help="A whole field: key=g, library=CZ-Bu, century=18. Can be repeated: one is enough.",
         ),
     ] = None,
     unique: Annotated[
-        bool, typer.Option("--unique", help="Remove melodies that duplicate another one or are contained in it.")
+        bool, Option("--unique", help="Remove melodies that duplicate another one or are contained in it.")
     ] = False,
     unique_exactly: Annotated[
-        bool, typer.Option("--unique-exactly", help="Like --unique, but keep rhythmic variants.")
+        bool, Option("--unique-exactly", help="Like --unique, but keep rhythmic variants.")
     ] = False,
 ) -> Narrowing:
     """Filters from what was typed, cheap ones first."""
-    from roslin.collection.filters import NEAR, asked_filters
     from roslin.represent.edits import parse_costs
 
     if costs is not None and contour is None and rhythm is None:
@@ -144,26 +127,16 @@ def filter_options(
         raise typer.BadParameter("--times goes with --motive: give a --motive, or omit --times")
     if unique and unique_exactly:
         raise typer.BadParameter("choose one of --unique and --unique-exactly")
-    typed: dict[str, list[str]] = {
-        "pitch_range": [pitch_range] if pitch_range is not None else [],
-        "max_interval": [max_interval] if max_interval is not None else [],
-        "duration_ratio": [duration_ratio] if duration_ratio is not None else [],
-        "note_count": [note_count] if note_count is not None else [],
-        "contains": contains or [],
-        "contains_semitones": contains_semitones or [],
-        "share": share or [],
-        "motive": motive or [],
+    typed = {
+        "pitch_range": pitch_range, "max_interval": max_interval, "duration_ratio": duration_ratio,
+        "note_count": note_count, "contains": contains, "contains_semitones": contains_semitones, "share": share,
+        "motive": motive, "contour": contour, "rhythm": rhythm, "where": where, "only": only,
+    }  # fmt: skip
+    texts = {
+        name: [given] if isinstance(given, str) else given for name, given in typed.items() if given not in (None, [])
     }
-    chain = [
-        made
-        for name, texts in typed.items()
-        if texts
-        for made in asked_filters(name, texts, times=times or 2, label=f"--{name.replace('_', '-')}")
-    ]
-    near = tuple((name, given) for name, given in zip(NEAR, (contour, rhythm), strict=True) if given is not None)
-    words = (*asked_filters("where", where or (), label="--where"), *asked_filters("only", only or (), label="--only"))
     changes = None if costs is None else parse_costs(costs)
-    return Narrowing(tuple(chain), near, changes, words, unique, unique_exactly)
+    return Narrowing(texts, times or 2, changes, unique or unique_exactly, unique_exactly)
 
 
 @with_options(asked=query_options, options=reading_options, narrowing=filter_options)
@@ -171,7 +144,7 @@ def filter_command(
     collection: CollectionArgument,
     also: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="FIELD=TEXT",
             help="Add melodies with these words, even if filtered out. Can be repeated.",
             rich_help_panel=NARROW,
@@ -179,23 +152,23 @@ def filter_command(
     ] = None,
     also_search: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="MATCHER",
             help="Add the melodies most similar to the query. Can be repeated.",
             rich_help_panel=NARROW,
         ),
     ] = None,
     first: Annotated[
-        int, typer.Option("--first", min=1, help="Number of melodies per --also-search.", rich_help_panel=NARROW)
+        int, Option("--first", min=1, help="Number of melodies per --also-search.", rich_help_panel=NARROW)
     ] = 10,
     list_: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--list", help="Print the remaining melodies, with costs and the way each came in.", rich_help_panel=OUTPUT
         ),
     ] = False,
     save: Annotated[
-        Path | None, typer.Option(help="Write the remaining ids to this file, one per line.", rich_help_panel=OUTPUT)
+        Path | None, Option(help="Write the remaining ids to this file, one per line.", rich_help_panel=OUTPUT)
     ] = None,
     format: FormatOption = OutputFormat.table,
     *,
@@ -210,7 +183,6 @@ def filter_command(
     """
     from roslin.api import Collection
     from roslin.collection.filters import metadata_of
-    from roslin.rows import write_whole
 
     with Collection(collection) as opened:
         query = None
@@ -227,5 +199,4 @@ def filter_command(
         selection = narrowing.without_duplicates(selection)
         print_table(selection.candidates if list_ else selection.to_table(), format)
         if save is not None:
-            write_whole(save, "".join(f"{id}\n" for id in selection.ids))
-            remark(f"{len(selection)} ids written to {save}")
+            write_file(save, "".join(f"{id}\n" for id in selection.ids), f"{len(selection)} ids")

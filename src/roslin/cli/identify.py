@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from roslin.cli.filter import Narrowing, filter_options
 from roslin.cli.options import CollectionArgument, PluginOption, ThreadsOption, with_options
@@ -43,13 +44,13 @@ def identify_command(
     collection: CollectionArgument,
     source: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="What to identify: a file (MARCXML or any notation), an incipit as text, the number of a record of "
             "the collection, or - for what comes from another program."
         ),
     ],
     threads: ThreadsOption = 1,
-    seconds: Annotated[float | None, typer.Option("--seconds", help="Time limit per source, in seconds.")] = None,
+    seconds: Annotated[float | None, Option("--seconds", help="Time limit per source, in seconds.")] = None,
     strict: StrictOption = False,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperCommand, TyperGroup
 
 from roslin.cli.output import remark
@@ -50,11 +51,11 @@ class TieRule(StrEnum):
     trec = "trec"
 
 
-CollectionArgument = Annotated[Path, typer.Argument(help="The collection, NAME.roslin.")]
-ThreadsOption = Annotated[int, typer.Option("--threads", min=1, help="Number of threads.")]
+CollectionArgument = Annotated[Path, Argument(help="The collection, NAME.roslin.")]
+ThreadsOption = Annotated[int, Option("--threads", min=1, help="Number of threads.")]
 DaskOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--dask",
         metavar="CLUSTER",
         help="Dask cluster: local, local:4 (four processes) or a scheduler address such as tcp://host:8786.",
@@ -62,7 +63,7 @@ DaskOption = Annotated[
 ]
 ProxyOption = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--proxy",
         metavar="ADDRESS",
         help="Address of a trusted reverse proxy (its X-Forwarded-For header is used): 127.0.0.1 or 10.1.2.0/24. "
@@ -71,7 +72,7 @@ ProxyOption = Annotated[
 ]
 TiesOption = Annotated[
     TieRule,
-    typer.Option(
+    Option(
         "--ties",
         help="Tied scores: the mean over all orders (expected), as in the run (given), or as in trec_eval (trec).",
     ),
@@ -83,17 +84,16 @@ TiesOption = Annotated[
 
 @in_panel(COMPARE)
 def matcher_options(
-    matcher: Annotated[str | None, typer.Option("--matcher", help="The matcher; roslin matchers lists them.")] = None,
+    matcher: Annotated[str | None, Option("--matcher", help="The matcher; roslin matchers lists them.")] = None,
     compare: Annotated[
         str | None,
-        typer.Option("--compare", metavar="both|melody|rhythm|contour", help="Melody and rhythm, or only one of them."),
+        Option("--compare", metavar="both|melody|rhythm|contour", help="Melody and rhythm, or only one of them."),
     ] = None,
     place: Annotated[
-        str | None,
-        typer.Option("--place", metavar="anywhere|start|end|whole", help="Where in a melody the query may be."),
+        str | None, Option("--place", metavar="anywhere|start|end|whole", help="Where in a melody the query may be.")
     ] = None,
     key: Annotated[
-        str | None, typer.Option("--key", metavar="any|written", help="In any key, or only in that of the query.")
+        str | None, Option("--key", metavar="any|written", help="In any key, or only in that of the query.")
     ] = None,
 ) -> ChosenMatcher:
     """A matcher in the mode that was asked for, and whether melodies must be cut to their beginnings for it."""
@@ -144,7 +144,7 @@ def load_plugins(paths: list[Path] | None) -> list[Path] | None:
 
 PluginOption = Annotated[
     list[Path] | None,
-    typer.Option(
+    Option(
         "--plugin",
         metavar="FILE",
         help="A Python file with your own matchers, metrics or formats. Can be repeated.",
@@ -203,6 +203,11 @@ def with_options(**makers: Callable[..., Any]) -> Callable[[Command], Command]:
         return wrapped
 
     return decorate
+
+
+def command_group(help: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
+    """A group of commands, which shows its help if none is named."""
+    return typer.Typer(cls=cls, help=help, no_args_is_help=True, rich_markup_mode=None)
 
 
 class PanelCommand(TyperCommand):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from roslin.display.table import Table, tables_to_json
 
@@ -28,9 +29,7 @@ class OutputFormat(StrEnum):
     json = "json"
 
 
-FormatOption = Annotated[
-    OutputFormat, typer.Option("--format", help="Form of the printed result.", rich_help_panel="Output")
-]
+FormatOption = Annotated[OutputFormat, Option("--format", help="Form of the printed result.", rich_help_panel="Output")]
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], format: OutputFormat) -> None:
@@ -82,6 +81,14 @@ def write_tables(tables: Sequence[Table], output: Path) -> list[Path]:
     for path, table in zip(paths, tables, strict=True):
         write_whole(path, table.to_tsv())
     return paths
+
+
+def write_file(path: Path, content: str | bytes, what: str = "") -> None:
+    """Write a whole file or nothing, and print a remark about it."""
+    from roslin.rows import write_whole
+
+    write_whole(path, content)
+    remark(f"{what} written to {path}".lstrip())
 
 
 def remark(text: str) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from roslin.cli.options import QUERY, READING, PluginOption, in_panel, with_options
-from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark, write_file
 from roslin.display.text import counted
 from roslin.errors import shortened
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     Searched = Collection | Shards
 
-StrictOption = Annotated[bool, typer.Option("--strict", help="Refuse a melody that its notation does not allow.")]
+StrictOption = Annotated[bool, Option("--strict", help="Refuse a melody that its notation does not allow.")]
 _LINES_SHOWN = 10
 
 
@@ -38,30 +39,26 @@ class VoicesChoice(StrEnum):
 
 VoicesOption = Annotated[
     VoicesChoice | None,
-    typer.Option("--voices", help="Scores, MIDI: one melody per staff or track (apart), or one of all (together)."),
+    Option("--voices", help="Scores, MIDI: one melody per staff or track (apart), or one of all (together)."),
 ]
 
 
 @in_panel(READING)
 def reading_options(
-    part: Annotated[str | None, typer.Option("--part", help="Scores: one part, its name or its number from 1.")] = None,
-    voice: Annotated[
-        int | None, typer.Option("--voice", min=0, help="Scores: one voice of each staff, from 0.")
-    ] = None,
+    part: Annotated[str | None, Option("--part", help="Scores: one part, its name or its number from 1.")] = None,
+    voice: Annotated[int | None, Option("--voice", min=0, help="Scores: one voice of each staff, from 0.")] = None,
     voices: VoicesOption = None,
     written_pitch: Annotated[
-        bool, typer.Option("--written-pitch", help="Scores: transposing instruments as written, not as they sound.")
+        bool, Option("--written-pitch", help="Scores: transposing instruments as written, not as they sound.")
     ] = False,
-    track: Annotated[int | None, typer.Option("--track", min=1, help="MIDI: one track, from 1.")] = None,
+    track: Annotated[int | None, Option("--track", min=1, help="MIDI: one track, from 1.")] = None,
     channel: Annotated[
-        int | None, typer.Option("--channel", min=1, max=16, help="MIDI: one channel, 10 is percussion.")
+        int | None, Option("--channel", min=1, max=16, help="MIDI: one channel, 10 is percussion.")
     ] = None,
     quantise: Annotated[
-        str | None, typer.Option("--quantise", metavar="GRID", help="MIDI: move notes to 1/16, 1/8t, 1/16+1/8t, ...")
+        str | None, Option("--quantise", metavar="GRID", help="MIDI: move notes to 1/16, 1/8t, 1/16+1/8t, ...")
     ] = None,
-    expand_repeats: Annotated[
-        bool, typer.Option("--expand-repeats", help="ABC: play repeats and endings out.")
-    ] = False,
+    expand_repeats: Annotated[bool, Option("--expand-repeats", help="ABC: play repeats and endings out.")] = False,
 ) -> Options:
     """The options of a reader from what was typed."""
     return {
@@ -150,18 +147,16 @@ class QueryChoice:
 @in_panel(QUERY)
 def query_options(
     text: Annotated[
-        str | None, typer.Argument(metavar="[QUERY]", help="The query as text: note names, ABC, or Plaine & Easie.")
+        str | None, Argument(metavar="[QUERY]", help="The query as text: note names, ABC, or Plaine & Easie.")
     ] = None,
-    pae: Annotated[str | None, typer.Option("--pae", help="The query as text, the same as QUERY.")] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="A file with the query, in any notation.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Id of the query in the collection, or in the --file.")] = None,
-    number: Annotated[
-        int | None, typer.Option("--number", min=1, help="Number of the melody in the file, from 1.")
-    ] = None,
+    pae: Annotated[str | None, Option("--pae", help="The query as text, the same as QUERY.")] = None,
+    file: Annotated[Path | None, Option("--file", help="A file with the query, in any notation.")] = None,
+    id: Annotated[str | None, Option("--id", help="Id of the query in the collection, or in the --file.")] = None,
+    number: Annotated[int | None, Option("--number", min=1, help="Number of the melody in the file, from 1.")] = None,
     notation: Annotated[
-        str | None, typer.Option("--notation", help="Notation of the query: names, abc, pae, ... Default: recognised.")
+        str | None, Option("--notation", help="Notation of the query: names, abc, pae, ... Default: recognised.")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse a query that its notation does not allow.")] = False,
+    strict: Annotated[bool, Option("--strict", help="Refuse a query that its notation does not allow.")] = False,
 ) -> QueryChoice:
     """The query of a command from what was typed."""
     return QueryChoice(text, pae, file, id, number, notation, strict)
@@ -199,11 +194,9 @@ def melody_from_file(
 
 @with_options(options=reading_options)
 def load_command(
-    file: Annotated[Path, typer.Argument(help="The file to read.")],
-    notation: Annotated[
-        str | None, typer.Option("--notation", help="Notation of the file. Default: recognised.")
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse every melody with a fault.")] = False,
+    file: Annotated[Path, Argument(help="The file to read.")],
+    notation: Annotated[str | None, Option("--notation", help="Notation of the file. Default: recognised.")] = None,
+    strict: Annotated[bool, Option("--strict", help="Refuse every melody with a fault.")] = False,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
     *,
@@ -244,13 +237,11 @@ def _remark(record: Record) -> str:
 
 @with_options(options=reading_options)
 def show_command(
-    source: Annotated[Path, typer.Argument(help="A file with music, or a collection, NAME.roslin.")],
-    id: Annotated[str | None, typer.Option("--id", help="Id of the melody in the collection or the file.")] = None,
-    number: Annotated[
-        int | None, typer.Option("--number", min=1, help="Number of the melody in the file, from 1.")
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", help="The file for the drawing. Default: stdout.")] = None,
-    midi: Annotated[Path | None, typer.Option("--midi", help="Also write the sound, as a MIDI file.")] = None,
+    source: Annotated[Path, Argument(help="A file with music, or a collection, NAME.roslin.")],
+    id: Annotated[str | None, Option("--id", help="Id of the melody in the collection or the file.")] = None,
+    number: Annotated[int | None, Option("--number", min=1, help="Number of the melody in the file, from 1.")] = None,
+    output: Annotated[Path | None, Option("--output", help="The file for the drawing. Default: stdout.")] = None,
+    midi: Annotated[Path | None, Option("--midi", help="Also write the sound, as a MIDI file.")] = None,
     *,
     options: Options,
 ) -> None:
@@ -260,7 +251,6 @@ def show_command(
     """
     from roslin.playback import midi_bytes
     from roslin.report.player import drawing
-    from roslin.rows import write_whole
 
     if source.is_dir():
         melody = _from_collection(source, id, number, options)
@@ -272,11 +262,9 @@ def show_command(
     if output is None:
         typer.echo(picture.svg)
     else:
-        write_whole(output, picture.svg + "\n")
-        remark(f"drawing written to {output}")
+        write_file(output, picture.svg + "\n", "drawing")
     if midi is not None:
-        write_whole(midi, midi_bytes(melody))
-        remark(f"sound written to {midi}")
+        write_file(midi, midi_bytes(melody), "sound")
 
 
 def _from_collection(path: Path, id: str | None, number: int | None, options: Options) -> Melody:

@@ -9,20 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from roslin.cli.output import FormatOption, OutputFormat, print_table, remark
+from roslin.cli.options import command_group
+from roslin.cli.output import FormatOption, OutputFormat, print_table, remark, write_file
 
 if TYPE_CHECKING:
     from roslin.run import Run
     from roslin.truth import Truth
 
-app = typer.Typer(
-    help="Combine run files, or pool them for judging.\n\nExample: roslin runs fuse a.run b.run -o both.run",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = command_group("Combine run files, or pool them for judging.\n\nExample: roslin runs fuse a.run b.run -o both.run")
 
-RunsArgument = Annotated[list[str], typer.Argument(metavar="RUNS", help="Files of runs; NAME=FILE gives one a name.")]
+RunsArgument = Annotated[list[str], Argument(metavar="RUNS", help="Files of runs; NAME=FILE gives one a name.")]
 
 
 class FusionMethod(StrEnum):
@@ -65,16 +63,15 @@ def name_and_path(text: str) -> tuple[str | None, Path]:
 @app.command("fuse")
 def fuse_command(
     runs: RunsArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .run, .csv, .json or .parquet.")],
+    output: Annotated[Path, Option("--output", "-o", help="The file to write: .run, .csv, .json or .parquet.")],
     method: Annotated[
-        FusionMethod, typer.Option("--method", help="CombSUM, CombMNZ, or reciprocal ranks.")
+        FusionMethod, Option("--method", help="CombSUM, CombMNZ, or reciprocal ranks.")
     ] = FusionMethod.sum,
     scale: Annotated[
-        FusionScale, typer.Option("--scale", help="How the scores of each list are made comparable (not for rrf).")
+        FusionScale, Option("--scale", help="How the scores of each list are made comparable (not for rrf).")
     ] = FusionScale.zscore,
     weights: Annotated[
-        str,
-        typer.Option("--weights", metavar="W,W,...", help="Weight of each run, such as 1,2,0.5. Default: all equal."),
+        str, Option("--weights", metavar="W,W,...", help="Weight of each run, such as 1,2,0.5. Default: all equal.")
     ] = "",
 ) -> None:
     """Combine several runs into one. With one run, only its scores are scaled.
@@ -106,14 +103,11 @@ def _weights(text: str) -> tuple[float, ...]:
 @app.command("pool")
 def pool_command(
     runs: RunsArgument,
-    depth: Annotated[int, typer.Option("--depth", min=1, help="Number of documents from the top of each list.")] = 10,
+    depth: Annotated[int, Option("--depth", min=1, help="Number of documents from the top of each list.")] = 10,
     judged: Annotated[
-        Path | None,
-        typer.Option("--judged", metavar="TRUTH", help="Leave out documents that this truth has judged already."),
+        Path | None, Option("--judged", metavar="TRUTH", help="Leave out documents that this truth has judged already.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write a .csv file instead of printing.")
-    ] = None,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write a .csv file instead of printing.")] = None,
     format: FormatOption = OutputFormat.table,
 ) -> None:
     """Collect the top documents of several runs for judging, in the order of their ids.
@@ -122,7 +116,6 @@ def pool_command(
 
     Example: roslin runs pool dp.run emd.run --depth 20 -o pool.csv
     """
-    from roslin.rows import write_whole
     from roslin.run.fusion import pool_runs
     from roslin.truth import read_truth
 
@@ -139,8 +132,7 @@ def pool_command(
         print_table(table, format)
         return
     # Without ranks: judges must not see them.
-    write_whole(output, table.only("query", "document").to_csv())
-    remark(f"written to {output}")
+    write_file(output, table.only("query", "document").to_csv())
 
 
 def _judged(truth: Truth, query: str) -> set[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from roslin.cli.filter import Narrowing, filter_options
 from roslin.cli.options import (
@@ -22,7 +23,7 @@ from roslin.cli.options import (
     with_options,
     work_of,
 )
-from roslin.cli.output import FormatOption, OutputFormat, print_rows, print_table, progress_bar, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_rows, print_table, progress_bar, remark, write_file
 from roslin.cli.reading import QueryChoice, query_options, reading_options, tell
 from roslin.display.table import Table
 
@@ -38,23 +39,23 @@ _LEAST_SECONDS = 1e-3  # for another reading of the query, when the time is over
 
 @with_options(asked=query_options, wanted=matcher_options, options=reading_options, narrowing=filter_options)
 def search_command(
-    collection: Annotated[Path, typer.Argument(help="The collection, NAME.roslin, or a folder of shards.")],
-    sure: Annotated[bool, typer.Option("--sure", help="Only results above chance.", rich_help_panel=COMPARE)] = False,
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of results.", rich_help_panel=OUTPUT)] = 10,
+    collection: Annotated[Path, Argument(help="The collection, NAME.roslin, or a folder of shards.")],
+    sure: Annotated[bool, Option("--sure", help="Only results above chance.", rich_help_panel=COMPARE)] = False,
+    k: Annotated[int, Option("-k", min=1, help="Number of results.", rich_help_panel=OUTPUT)] = 10,
     radius: Annotated[
-        float | None, typer.Option("--radius", min=0, help="Largest distance to include.", rich_help_panel=COMPARE)
+        float | None, Option("--radius", min=0, help="Largest distance to include.", rich_help_panel=COMPARE)
     ] = None,
     threads: ThreadsOption = 1,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Time limit in seconds; results found by then are printed.")
+        float | None, Option("--seconds", help="Time limit in seconds; results found by then are printed.")
     ] = None,
     dask: DaskOption = None,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Also write the results as an HTML page.", rich_help_panel=OUTPUT)
+        Path | None, Option("--html", help="Also write the results as an HTML page.", rich_help_panel=OUTPUT)
     ] = None,
     run_file: Annotated[
         Path | None,
-        typer.Option("--run", help="Also write the results as a TREC run (or .csv, .json).", rich_help_panel=OUTPUT),
+        Option("--run", help="Also write the results as a TREC run (or .csv, .json).", rich_help_panel=OUTPUT),
     ] = None,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
@@ -71,7 +72,6 @@ def search_command(
     from roslin.api import Collection
     from roslin.distributed.shards import Shards, is_sharded
     from roslin.errors import ArgumentError
-    from roslin.notation.query import surest
     from roslin.rows import form_of, write_text
 
     chosen, is_cut = wanted
@@ -101,9 +101,12 @@ def search_command(
                     radius=radius, threads=threads, seconds=left, progress=progress,
                 )  # fmt: skip
 
-            query, run = (
-                (found[0], searched(found[0])) if asked.itself else surest(found, searched, opened.__getitem__)[:2]
-            )
+            if asked.itself:
+                query, run = found[0], searched(found[0])
+            else:
+                from roslin.notation.query import surest
+
+                query, run, _ = surest(found, searched, opened.__getitem__)
         if len(found) > 1:
             tell(query)
         run = run.matches if sure else run
@@ -196,12 +199,12 @@ def write_page(collection: Searched, query: Melody, run: Run, target: Path) -> N
 @with_options(asked=query_options, wanted=matcher_options, options=reading_options)
 def explain_command(
     collection: CollectionArgument,
-    candidate: Annotated[str, typer.Argument(help="The id of a melody of the collection.")],
+    candidate: Annotated[str, Argument(help="The id of a melody of the collection.")],
     svg: Annotated[
-        Path | None, typer.Option("--svg", help="Also write a drawing of the matched notes.", rich_help_panel=OUTPUT)
+        Path | None, Option("--svg", help="Also write a drawing of the matched notes.", rich_help_panel=OUTPUT)
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Also write the explanation as an HTML page.", rich_help_panel=OUTPUT)
+        Path | None, Option("--html", help="Also write the explanation as an HTML page.", rich_help_panel=OUTPUT)
     ] = None,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
@@ -216,7 +219,6 @@ def explain_command(
     """
     from roslin.api import Collection
     from roslin.notation.query import has_readings, surest
-    from roslin.rows import write_whole
     from roslin.run.meaning import by_chance
     from roslin.search.engines.everything import beginnings, onsets_compared
 
@@ -239,15 +241,13 @@ def explain_command(
     if svg is not None:
         from roslin.report.flow import flow_svg
 
-        write_whole(svg, flow_svg(explanation) + "\n")
-        remark(f"drawing written to {svg}")
+        write_file(svg, flow_svg(explanation) + "\n", "drawing")
     if html is not None:
         from importlib.metadata import version
 
         from roslin.report.document import explanation_page
 
-        write_whole(html, explanation_page(explanation, f"Roslin {version('roslin')}; {collection.name}."))
-        remark(f"page written to {html}")
+        write_file(html, explanation_page(explanation, f"Roslin {version('roslin')}; {collection.name}."), "page")
     # Last: the reader of the output may stop early, and the files must be complete even then.
     if format is OutputFormat.json:
         typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False, indent=1))

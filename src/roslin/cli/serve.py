@@ -5,7 +5,7 @@ from __future__ import annotations
 from secrets import token_hex
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from roslin.cli.options import CollectionArgument, PluginOption, ProxyOption
 from roslin.cli.output import remark
@@ -13,29 +13,29 @@ from roslin.cli.output import remark
 
 def serve_command(
     collection: CollectionArgument,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 opens the page to others.")] = (
+    host: Annotated[str, Option("--host", help="Address to listen on; 0.0.0.0 opens the page to others.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")] = 8000,
-    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Number of worker processes.")] = 1,
-    title: Annotated[str, typer.Option("--title", help="Title of the page. Default: the name of the collection.")] = "",
+    port: Annotated[int, Option("--port", min=1, max=65535, help="Port to listen on.")] = 8000,
+    workers: Annotated[int, Option("--workers", min=1, max=64, help="Number of worker processes.")] = 1,
+    title: Annotated[str, Option("--title", help="Title of the page. Default: the name of the collection.")] = "",
     link: Annotated[
-        str, typer.Option("--link", help="Address pattern of a melody at its source, with {id}, {record} or {source}.")
+        str, Option("--link", help="Address pattern of a melody at its source, with {id}, {record} or {source}.")
     ] = "",
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", help="Time limit of one search in seconds. Default: 60, or 20 on a public server."),
+        Option("--seconds", help="Time limit of one search in seconds. Default: 60, or 20 on a public server."),
     ] = None,
     rate: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--rate", min=0, help="Requests per minute and client; 0: no limit. Default: 0, or 300 on a public server."
         ),
     ] = None,
     proxy: ProxyOption = None,
     review_password: Annotated[
         str,
-        typer.Option(
+        Option(
             "--review-password",
             envvar="ROSLIN_REVIEW_PASSWORD",
             help="Password for reviewers of concordances. A public server without one is read-only.",

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from roslin.cli.options import with_options
-from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, progress_bar, remark
+from roslin.cli.options import command_group, with_options
+from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, progress_bar, remark, write_file
 from roslin.cli.truth_options import (
     RankingsFile,
     SeedOption,
@@ -30,10 +31,8 @@ if TYPE_CHECKING:
     from roslin.melody import Melody
     from roslin.truth import Method, Rankings
 
-app = typer.Typer(
-    help="Build ground truths from people's judgements.\n\nExample: roslin truth group rankings.csv -o truth.qrel",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = command_group(
+    "Build ground truths from people's judgements.\n\nExample: roslin truth group rankings.csv -o truth.qrel"
 )
 _REPORTS = (".html", ".svg", ".tex", ".csv")
 
@@ -85,11 +84,11 @@ def _remark_experts(said: Rankings, left_out: Sequence[str]) -> None:
 @app.command("consistency")
 @with_options(rankings=rankings_file, method=consistency_method)
 def consistency_command(
-    truth: Annotated[Path, typer.Argument(help="The truth.")],
+    truth: Annotated[Path, Argument(help="The truth.")],
     rankings: RankingsFile,
     method: Method,
-    pairs: Annotated[bool, typer.Option("--pairs", help="List the pairs and triples by name.")] = False,
-    pivots: Annotated[bool, typer.Option("--pivots", help="List every position of each list.")] = False,
+    pairs: Annotated[bool, Option("--pairs", help="List the pairs and triples by name.")] = False,
+    pivots: Annotated[bool, Option("--pivots", help="List every position of each list.")] = False,
     format: FormatOption = OutputFormat.table,
 ) -> None:
     """Measure how consistent the lists of a truth are with the rankings that it was made from.
@@ -122,15 +121,13 @@ def consistency_command(
 def report_command(
     rankings: RankingsFile,
     method: Method,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The report: .html, .svg, .tex or .csv.")],
+    output: Annotated[Path, Option("--output", "-o", help="The report: .html, .svg, .tex or .csv.")],
     melodies: Annotated[
-        Path | None, typer.Option("--melodies", help="A collection or a file with the candidates, to draw them.")
+        Path | None, Option("--melodies", help="A collection or a file with the candidates, to draw them.")
     ] = None,
     experience: Annotated[
         Path | None,
-        typer.Option(
-            "--experience", help="CSV with expert,years, or experts.csv of a study: adds a plot (not in .csv)."
-        ),
+        Option("--experience", help="CSV with expert,years, or experts.csv of a study: adds a plot (not in .csv)."),
     ] = None,
     shuffles: ShufflesOption = 1000,
     seed: SeedOption = 2005,
@@ -140,7 +137,6 @@ def report_command(
     Example: roslin truth report rankings.csv -o report.html
     """
     from roslin.report.truth import rankings_provenance, truth_csv, truth_latex, truth_page, truth_svg
-    from roslin.rows import write_whole
     from roslin.truth import study_rankings
 
     ending = output.suffix.lower()
@@ -162,8 +158,7 @@ def report_command(
         text = truth_latex(found, known, years)
     else:
         text = truth_csv(found, known)
-    write_whole(output, text)
-    remark(f"written to {output}")
+    write_file(output, text)
 
 
 def _melodies(path: Path, said: Rankings) -> dict[str, Melody]:
@@ -217,7 +212,7 @@ def experts_command(rankings: RankingsFile, format: FormatOption = OutputFormat.
 def power_command(
     rankings: RankingsFile,
     method: Method,
-    power: Annotated[float, typer.Option("--power", help="Probability with which a difference should be found.")] = 0.8,
+    power: Annotated[float, Option("--power", help="Probability with which a difference should be found.")] = 0.8,
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
 ) -> None:
@@ -247,7 +242,7 @@ def strengths_command(
     rankings: RankingsFile,
     method: Method,
     output: TruthOutput = None,
-    resamples: Annotated[int, typer.Option("--resamples", help="Draws of the experts, for the intervals.")] = 200,
+    resamples: Annotated[int, Option("--resamples", help="Draws of the experts, for the intervals.")] = 200,
     shuffles: ShufflesOption = 100,
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
@@ -270,18 +265,18 @@ def strengths_command(
 
 @app.command("votes")
 def votes_command(
-    votes: Annotated[Path, typer.Argument(help="CSV with query,first,second,answer: a, b or s (the same).")],
+    votes: Annotated[Path, Argument(help="CSV with query,first,second,answer: a, b or s (the same).")],
     output: TruthOutput = None,
-    model: Annotated[str, typer.Option("--model", help="segments or bradley-terry.")] = "segments",
-    margin: Annotated[int, typer.Option("--margin", help="segments: the lead in votes that counts.")] = 2,
-    rule: Annotated[str, typer.Option("--rule", help="bradley-terry: all, any or prev.")] = "all",
-    tails: Annotated[int, typer.Option("--tails", help="bradley-terry: 1 or 2.")] = 2,
-    alpha: Annotated[float, typer.Option("--alpha", help="bradley-terry: a p-value below is a difference.")] = 0.25,
-    against: Annotated[Path | None, typer.Option("--against", help="Print a comparison with this truth.")] = None,
+    model: Annotated[str, Option("--model", help="segments or bradley-terry.")] = "segments",
+    margin: Annotated[int, Option("--margin", help="segments: the lead in votes that counts.")] = 2,
+    rule: Annotated[str, Option("--rule", help="bradley-terry: all, any or prev.")] = "all",
+    tails: Annotated[int, Option("--tails", help="bradley-terry: 1 or 2.")] = 2,
+    alpha: Annotated[float, Option("--alpha", help="bradley-terry: a p-value below is a difference.")] = 0.25,
+    against: Annotated[Path | None, Option("--against", help="Print a comparison with this truth.")] = None,
     shuffles: ShufflesOption = 200,
     seed: SeedOption = 2005,
     query: Annotated[
-        list[str] | None, typer.Option("--query", metavar="ID", help="Only this query. Can be repeated.")
+        list[str] | None, Option("--query", metavar="ID", help="Only this query. Can be repeated.")
     ] = None,
     format: FormatOption = OutputFormat.table,
 ) -> None:
@@ -307,21 +302,20 @@ def votes_command(
 
 @app.command("simulate")
 def simulate_command(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The rankings: .csv.")],
-    model: Annotated[str, typer.Option("--model", help="mallows or plackett-luce.")] = "mallows",
-    queries: Annotated[int | None, typer.Option("--queries", min=1, help="Number of queries. Default: 11.")] = None,
-    experts: Annotated[int, typer.Option("--experts", min=1, help="Number of experts.")] = 30,
+    output: Annotated[Path, Option("--output", "-o", help="The rankings: .csv.")],
+    model: Annotated[str, Option("--model", help="mallows or plackett-luce.")] = "mallows",
+    queries: Annotated[int | None, Option("--queries", min=1, help="Number of queries. Default: 11.")] = None,
+    experts: Annotated[int, Option("--experts", min=1, help="Number of experts.")] = 30,
     candidates: Annotated[
-        str | None,
-        typer.Option("--candidates", help="Number of candidates, or the least and the most (4-24). Default: 20."),
+        str | None, Option("--candidates", help="Number of candidates, or the least and the most (4-24). Default: 20.")
     ] = None,
-    noise: Annotated[float, typer.Option("--noise", help="From 0 (every expert is right) to 1 (any order).")] = 0.8,
-    dropout: Annotated[float, typer.Option("--dropout", help="Share of candidates left unranked.")] = 0.0,
-    carelessness: Annotated[float, typer.Option("--carelessness", help="Share of experts who rank at random.")] = 0.0,
+    noise: Annotated[float, Option("--noise", help="From 0 (every expert is right) to 1 (any order).")] = 0.8,
+    dropout: Annotated[float, Option("--dropout", help="Share of candidates left unranked.")] = 0.0,
+    carelessness: Annotated[float, Option("--carelessness", help="Share of experts who rank at random.")] = 0.0,
     truth: Annotated[
-        Path | None, typer.Option("--truth", help="Use the groups of this truth instead of --queries and --candidates.")
+        Path | None, Option("--truth", help="Use the groups of this truth instead of --queries and --candidates.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same rankings.")] = 2005,
+    seed: Annotated[int, Option("--seed", min=0, help="The same seed gives the same rankings.")] = 2005,
 ) -> None:
     """Draw rankings from a model of experts.
 
@@ -363,13 +357,11 @@ def _sizes(text: str, queries: int) -> list[int]:
 
 @app.command("compare")
 def compare_command(
-    truth: Annotated[Path, typer.Argument(help="A truth.")],
-    other: Annotated[Path, typer.Argument(help="Another truth for the same queries.")],
-    documents: Annotated[
-        bool, typer.Option("--documents", help="List the documents that differ, not the queries.")
-    ] = False,
+    truth: Annotated[Path, Argument(help="A truth.")],
+    other: Annotated[Path, Argument(help="Another truth for the same queries.")],
+    documents: Annotated[bool, Option("--documents", help="List the documents that differ, not the queries.")] = False,
     query: Annotated[
-        list[str] | None, typer.Option("--query", metavar="ID", help="Only this query. Can be repeated.")
+        list[str] | None, Option("--query", metavar="ID", help="Only this query. Can be repeated.")
     ] = None,
     format: FormatOption = OutputFormat.table,
 ) -> None:
@@ -414,14 +406,13 @@ def _remark_lone(path: Path, queries: Iterable[str]) -> None:
 
 @app.command("convert")
 def convert_command(
-    truth: Annotated[Path, typer.Argument(help="A truth.")],
-    output: Annotated[Path, typer.Argument(help="The file to write: .qrel, .txt, .json or .csv.")],
+    truth: Annotated[Path, Argument(help="A truth.")],
+    output: Annotated[Path, Argument(help="The file to write: .qrel, .txt, .json or .csv.")],
     read_as: Annotated[
-        str | None,
-        typer.Option("--from", help="Form of the file: qrel, grouped, trec, json or csv. Default: recognised."),
+        str | None, Option("--from", help="Form of the file: qrel, grouped, trec, json or csv. Default: recognised.")
     ] = None,
     write_as: Annotated[
-        str | None, typer.Option("--to", help="Form to write: grouped, trec, json or csv. Default: by the ending.")
+        str | None, Option("--to", help="Form to write: grouped, trec, json or csv. Default: by the ending.")
     ] = None,
 ) -> None:
     """Write a truth in another form, and list anything that is lost.

@@ -7,50 +7,45 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from roslin.cli.output import remark
 
 if TYPE_CHECKING:
     from roslin.truth import Method, Rankings, Truth
 
-TruthOutput = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Also write the truth: .qrel, .txt, .json or .csv.")
-]
-RuleOption = Annotated[str, typer.Option("--rule", help="When a group begins: all, any or prev.")]
-TailsOption = Annotated[int, typer.Option("--tails", help="Number of tails of the test: 1 or 2.")]
-AlphaOption = Annotated[float, typer.Option("--alpha", help="A p-value below this is a difference.")]
+TruthOutput = Annotated[Path | None, Option("--output", "-o", help="Also write the truth: .qrel, .txt, .json or .csv.")]
+RuleOption = Annotated[str, Option("--rule", help="When a group begins: all, any or prev.")]
+TailsOption = Annotated[int, Option("--tails", help="Number of tails of the test: 1 or 2.")]
+AlphaOption = Annotated[float, Option("--alpha", help="A p-value below this is a difference.")]
 ScopeOption = Annotated[
-    str, typer.Option("--scope", help="Compare a candidate with its group (group) or all earlier ones (list).")
+    str, Option("--scope", help="Compare a candidate with its group (group) or all earlier ones (list).")
 ]
-TestOption = Annotated[str, typer.Option("--test", help="asymptotic, exact, permutation or paired.")]
+TestOption = Annotated[str, Option("--test", help="asymptotic, exact, permutation or paired.")]
 WayOption = Annotated[
     str,
-    typer.Option(
+    Option(
         "--as",
         metavar="METHOD",
         help="roslin, or typke2005 (papers 002 and 004): defaults of --unranked, --min-votes and --attention.",
     ),
 ]
 UnrankedOption = Annotated[
-    str | None,
-    typer.Option("--unranked", help="Unranked candidates: last place (last) or no rank (drop). Default: last."),
+    str | None, Option("--unranked", help="Unranked candidates: last place (last) or no rank (drop). Default: last.")
 ]
 MinVotesOption = Annotated[
-    float | None,
-    typer.Option("--min-votes", help="Experts, or share of them, who must rank a candidate. Default: 0.25."),
+    float | None, Option("--min-votes", help="Experts, or share of them, who must rank a candidate. Default: 0.25.")
 ]
 AttentionOption = Annotated[
     bool | None,
-    typer.Option(
+    Option(
         "--attention/--no-attention",
         help="Leave out experts who failed the check of attention. Default: leave them out.",
     ),
 ]
-CorrectionOption = Annotated[str | None, typer.Option("--correction", help="For many tests: holm or bh.")]
-ShufflesOption = Annotated[
-    int, typer.Option("--shuffles", min=0, help="Number of shuffled copies to compare with; 0: none.")
-]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
+CorrectionOption = Annotated[str | None, Option("--correction", help="For many tests: holm or bh.")]
+ShufflesOption = Annotated[int, Option("--shuffles", min=0, help="Number of shuffled copies to compare with; 0: none.")]
+SeedOption = Annotated[int, Option("--seed", min=0, help="Random seed.")]
 
 
 @dataclass(frozen=True)
@@ -79,14 +74,13 @@ class RankingsFile:
 
 
 def rankings_file(
-    rankings: Annotated[Path, typer.Argument(help="Rankings: CSV with query,expert,document,rank, or JSON.")],
-    ties: Annotated[bool, typer.Option("--ties", help="Treat a rank that one expert gives twice as a tie.")] = False,
+    rankings: Annotated[Path, Argument(help="Rankings: CSV with query,expert,document,rank, or JSON.")],
+    ties: Annotated[bool, Option("--ties", help="Treat a rank that one expert gives twice as a tie.")] = False,
     query: Annotated[
-        list[str] | None, typer.Option("--query", metavar="ID", help="Only this query. Can be repeated.")
+        list[str] | None, Option("--query", metavar="ID", help="Only this query. Can be repeated.")
     ] = None,
     known_queries: Annotated[
-        Path | None,
-        typer.Option("--known-queries", help="Text file with one query per line; any other query is refused."),
+        Path | None, Option("--known-queries", help="Text file with one query per line; any other query is refused.")
     ] = None,
 ) -> RankingsFile:
     """The rankings that a command is about."""
@@ -125,7 +119,7 @@ def pair_method(
 
 def consistency_method(
     way: WayOption = "roslin",
-    tails: Annotated[int, typer.Option("--tails", help="1 (ADR-1) or 2 (ADR-2).")] = 1,
+    tails: Annotated[int, Option("--tails", help="1 (ADR-1) or 2 (ADR-2).")] = 1,
     alpha: AlphaOption = 0.25,
     test: TestOption = "asymptotic",
     unranked: UnrankedOption = None,

@@ -74,7 +74,6 @@ class NoteAnswer(BaseModel):
 
     @classmethod
     def table(cls, melody: Melody) -> list[NoteAnswer]:
-        """The note table of a melody."""
         return [
             cls(
                 onset=row["onset_ticks"] / TICKS_PER_QUARTER,
@@ -109,7 +108,6 @@ class AboutAnswer(BaseModel):
 
     @property
     def melody(self) -> Melody:
-        """The melody itself, for a page."""
         return self._melody
 
     @classmethod
@@ -131,7 +129,6 @@ class MelodyAnswer(AboutAnswer):
 
     @classmethod
     def of(cls, melody: Melody, link: str | None, **more: Any) -> Self:
-        """The answer about a melody."""
         text = written(melody)
         return super().of(
             melody,

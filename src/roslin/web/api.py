@@ -14,7 +14,6 @@ from roslin.notation.query import editable
 from roslin.playback import midi_bytes
 from roslin.report.flow import flow_svg
 from roslin.report.player import drawing, playing
-from roslin.web import explaining
 from roslin.web.answers import (
     BrowseAnswer,
     CollectionAnswer,
@@ -27,13 +26,14 @@ from roslin.web.answers import (
     UploadAnswer,
 )
 from roslin.web.errors import RESPONSES
-from roslin.web.exports import EXPORTS
 from roslin.web.library import Opened
 from roslin.web.listing import browse
+from roslin.web.lists import EXPORTS
 from roslin.web.progress import while_waited_for
 from roslin.web.readers import shared_readers
 from roslin.web.requests import BrowseParams, ExplainParams, ListParams, QueryParams, offered, query_of
 from roslin.web.search import Show, find, query_used
+from roslin.web.search import explain as explained
 
 router = APIRouter(responses=RESPONSES)
 
@@ -102,7 +102,7 @@ def explain(
     format: Annotated[Literal["json", "svg"], Query()] = "json",
 ) -> Response:
     """Why a melody is as near to a query as it is."""
-    found = explaining.explain(library, asked, query_used(library, asked)[0])
+    found = explained(library, asked, query_used(library, asked)[0])
     if format == "svg":
         return Response(flow_svg(found), media_type="image/svg+xml")
     return JSONResponse(found.to_dict() | {"deviations": found.query.deviations})

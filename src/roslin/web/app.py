@@ -17,7 +17,7 @@ from starlette.types import Scope
 
 from roslin.sandbox import shared_worker
 from roslin.web import api, concordances, health, identify, lists, pages, static_files
-from roslin.web.connections import Patience
+from roslin.web.connections import Ending, Patience, UntilTheEnd
 from roslin.web.errors import add_handlers, answer
 from roslin.web.health import Health
 from roslin.web.language import InTheirLanguage
@@ -38,7 +38,6 @@ from roslin.web.security import (
 )
 from roslin.web.sessions import Reviewers
 from roslin.web.settings import Settings
-from roslin.web.shutdown import Ending, UntilTheEnd
 
 _OTHER_NAMES = "to open it to others, start it with --host 0.0.0.0, or with --proxy ADDRESS behind a reverse proxy"
 _ABOUT = """Search by melody. Errors have one shape, `{"error": {"code", "message", "problem"}}`; for notation,
@@ -161,8 +160,3 @@ def _describe(app: FastAPI) -> None:
     def document() -> Response:
         with one_at_a_time:
             return Response(written(), media_type="application/json")
-
-
-def app_from_environment() -> FastAPI:
-    """The application of a worker process, which finds its settings in the environment."""
-    return create_app(Settings.from_environment())

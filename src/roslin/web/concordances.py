@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -78,12 +79,10 @@ class PairRow:
 
     @property
     def ids(self) -> list[Pair]:
-        """The pairs by ids."""
         return [(pair.first, pair.second) for pair in self.pairs]
 
     @property
     def verdict(self) -> str:
-        """What people say of all of them."""
         return state_of_group([pair.state for pair in self.pairs]).verdict
 
     @property
@@ -109,7 +108,6 @@ class OpenConcordances:
 
     @property
     def said(self) -> list[str]:
-        """What was compared, and how sure that is."""
         return compared_words(self.concordances, self.disagreeing)
 
     def group(self, name: str) -> GroupSummary:
@@ -123,7 +121,6 @@ class OpenConcordances:
         return found
 
     def pairs(self, summary: GroupSummary) -> list[Pair]:
-        """The pairs of a group, by ids."""
         return self._ids(summary.group.pairs)
 
     def outside(self, summary: GroupSummary) -> list[Pair]:
@@ -141,7 +138,6 @@ class OpenConcordances:
         return next(row.ids for row in rows if pair in row.ids or pair[::-1] in row.ids)
 
     def state(self, summary: GroupSummary) -> GroupState:
-        """What people say of a group."""
         return self.review.group_state(self.pairs(summary))
 
     def rows(self, summary: GroupSummary, lines: Sequence[GroupLine]) -> list[PairRow]:
@@ -171,7 +167,6 @@ class OpenConcordances:
         return found
 
     def chosen(self, wanted: ChosenGroups) -> list[GroupSummary]:
-        """The groups that somebody wants to see, in their order."""
         return list(self._chosen(wanted))
 
     def _chosen(self, wanted: ChosenGroups) -> Iterator[GroupSummary]:
@@ -210,7 +205,6 @@ class Shelf:
 
     @property
     def is_there(self) -> bool:
-        """Whether there are any."""
         return (self.folder / "about.json").is_file()
 
     def opened(self) -> OpenConcordances:
@@ -244,11 +238,7 @@ class Shelf:
         return self._library.kept(key, make, lambda made: not any(each.reason for each in made[0].drawn))
 
     def kinds(self, opened: OpenConcordances) -> dict[GroupKind, int]:
-        """How many groups there are of each kind."""
-        counts: dict[GroupKind, int] = {}
-        for each in opened.groups:
-            counts[each.kind] = counts.get(each.kind, 0) + 1
-        return counts
+        return Counter(each.kind for each in opened.groups)
 
 
 router = APIRouter(include_in_schema=False)

@@ -58,7 +58,6 @@ class Health:
         found.exception()  # whoever asks is told
 
     def close(self) -> None:
-        """Give the thread back."""
         self._thread.shutdown(wait=False)
 
     def open(self) -> None:

@@ -28,14 +28,13 @@ from roslin.report.player import melody_figure
 from roslin.run.meaning import expected_words
 from roslin.web.answers import DEVIATIONS, MatchAnswer, written
 from roslin.web.errors import RESPONSES, refusal_of
-from roslin.web.explaining import match_of
 from roslin.web.library import Library, Opened
 from roslin.web.progress import Wait, while_waited_for
 from roslin.web.reader_process import shortened_to
 from roslin.web.readers import shared_readers
 from roslin.web.rendering import rendered
 from roslin.web.requests import ExplainParams, IdentifyParams, where_to
-from roslin.web.search import SEARCH_SHARE, short_enough
+from roslin.web.search import SEARCH_SHARE, match_of, short_enough
 from roslin.web.settings import MAX_QUERY, Settings
 
 
@@ -125,7 +124,6 @@ class Identified:
         return where_to(ExplainParams(q=text[1], candidate=source.id), "/explain")
 
     def answer(self) -> IdentifyAnswer:
-        """All of it as JSON."""
         known = self.found.to_dict()
         for each in known["attributions"]:
             for source in each["sources"]:
@@ -216,14 +214,6 @@ Text = Annotated[str, Form()]
 Sent = Annotated[UploadFile | None, File()]
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnMatch:
-    """A match in notation: the incipit, and the source that has it."""
-
-    incipit: Markup
-    melody: Markup
-
-
 @router.get("/api/identify")
 async def identify(request: Request, library: Opened, asked: Annotated[IdentifyParams, Query()]) -> IdentifyAnswer:
     """Who the other sources of a tune say that it is by."""
@@ -281,18 +271,12 @@ async def _page(request: Request, library: Library, asked: IdentifyParams, sent:
 
 def _work(
     library: Library, asked: IdentifyParams, sent: bytes, wait: Wait
-) -> tuple[Identified, tuple[DrawnMatch, ...]]:
-    """The answer, and its matches drawn."""
+) -> tuple[Identified, list[tuple[Markup, Markup]]]:
+    """The answer, and each match in notation: the incipit, and the source that has it."""
     answer = identify_source(library, asked, sent, wait)
-    return answer, _drawn(answer)
-
-
-def _drawn(answer: Identified) -> tuple[DrawnMatch, ...]:
-    return tuple(_match(each, f"match-{number}-") for number, each in enumerate(answer.best, start=1))
-
-
-def _match(best: BestMatch, prefix: str) -> DrawnMatch:
-    return DrawnMatch(
-        melody_figure(best.incipit, "the incipit", f"{prefix}incipit-", best.match.query_notes),
-        melody_figure(best.melody, name_of(best.melody, "the source"), f"{prefix}source-", best.match.candidate_notes),
-    )
+    drawn = []
+    for number, best in enumerate(answer.best, start=1):
+        incipit = melody_figure(best.incipit, "the incipit", f"match-{number}-incipit-", best.match.query_notes)
+        name, notes = name_of(best.melody, "the source"), best.match.candidate_notes
+        drawn.append((incipit, melody_figure(best.melody, name, f"match-{number}-source-", notes)))
+    return answer, drawn

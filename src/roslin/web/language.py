@@ -56,15 +56,12 @@ class Translation(Words):
         self._compiled = _compiled(self._catalogue)
 
     def gettext(self, message: str) -> str:
-        """A sentence."""
         return self._compiled.gettext(message)
 
     def ngettext(self, one: str, many: str, count: int) -> str:
-        """A sentence that depends on a number."""
         return self._compiled.ngettext(one, many, count)
 
     def number(self, value: float, digits: int = 0) -> str:
-        """A number, with so many digits after the point."""
         if self._catalogue is None:
             return super().number(value, digits)
         pattern = f"#,##0.{'0' * digits}" if digits else "#,##0"
@@ -75,7 +72,7 @@ class Translation(Words):
         return sentence if self.language.startswith("de") else super().continued(sentence)
 
     def for_scripts(self, is_wanted: Callable[[str], bool]) -> dict[str, str | list[str]]:
-        """What the scripts with these names say."""
+        """The translations for the scripts with these names, by sentence."""
         return {
             said: translated
             for said, (translated, scripts) in self._in_scripts.items()
@@ -84,7 +81,7 @@ class Translation(Words):
 
     @cached_property
     def _in_scripts(self) -> dict[str, tuple[str | list[str], tuple[str, ...]]]:
-        """Each sentence of a script: its translation, and the names of the scripts."""
+        """The translation and the names of the scripts, by sentence."""
         used = {}
         for message in self._catalogue or ():
             scripts = tuple(place for place, _ in message.locations if place.endswith(".js"))
@@ -165,10 +162,9 @@ def catalogues() -> Catalogues:
 
 
 class InTheirLanguage(Guard):
-    """Answer in the language of the reader, and say on what that depended."""
+    """Answer in the language of the reader, with headers that name it and what it depends on."""
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
         if scope["path"].startswith(_NOT_READ):
             await self.app(scope, receive, send)
             return
@@ -200,7 +196,7 @@ def in_other_languages() -> list[tuple[str, str, str]]:
 
 
 def words_for_scripts() -> dict[str, str | list[str]]:
-    """What the scripts of the page say, in the language in use."""
+    """The translations for the scripts of the page, in the language in use."""
     return catalogues()[words().language].for_scripts(lambda name: not name.startswith(_OF_A_STUDY))
 
 

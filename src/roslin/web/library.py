@@ -1,8 +1,8 @@
-"""The collection that is served: opened once, opened again when a new state is published, searched by a few at a time.
+"""The collection of a server: opened again when a new state is published, and searched by a few requests at a time.
 
-Everything here is used from many threads. The collection is read-only and its arrays are mapped into memory, so worker
-processes share them. A search waits for one of `searches_at_once` slots. Waiting counts as searching, and a request
-that waits longer than a search may take is refused. Equal requests that come at once are answered by one search.
+Many threads use it. The collection is read-only and its arrays are mapped into memory, so worker processes share them.
+A search waits for one of `searches_at_once` slots. Waiting counts as searching, and a request that waits longer than a
+search may take is refused. One search answers equal simultaneous requests.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Answer = TypeVar("_Answer")
 
 
 class BusyError(RoslinError):
-    """Too many search at once."""
+    """There are too many simultaneous searches."""
 
 
 class Library:
@@ -52,7 +52,7 @@ class Library:
 
     @property
     def collection(self) -> Collection:
-        """The collection in its newest state. One that cannot be opened does not take the place of one that can."""
+        """The collection in its newest state that can be opened."""
         with self._lock:
             if time.monotonic() - self._looked > _LOOK_EVERY_SECONDS:
                 self._looked = time.monotonic()
@@ -68,12 +68,11 @@ class Library:
 
     @property
     def title(self) -> str:
-        """What to call the collection."""
         return self.settings.title or self._collection.path.name.removesuffix(".roslin")
 
     @contextmanager
     def slot(self, allowed: float | None = None) -> Iterator[float]:
-        """The right to search; gives the seconds that are left of those allowed (by default, of a whole search)."""
+        """A slot to search in; gives the seconds that are left of those allowed (by default, of a whole search)."""
         began, allowed = time.monotonic(), self.settings.search_seconds if allowed is None else max(allowed, 0.0)
         if not self._slots.acquire(timeout=allowed):
             raise BusyError("many people are searching at this moment; try again in a minute")
@@ -90,11 +89,10 @@ class Library:
     def kept(
         self, key: Hashable, make: Callable[[], _Answer], is_complete: Callable[[_Answer], bool] = lambda _: True
     ) -> _Answer:
-        """The answer under a key, made if it is not kept. The key must tell states of the collection apart.
+        """The answer saved under a key, or made now. The key must tell states of the collection apart.
 
-        Answers hold sentences, so each language has its own. An answer that is not complete is not kept: the next one
-        may be better. Equal requests wait for the first of them and share its answer or its error. If its client
-        disconnects, the next one takes over.
+        Answers contain sentences, so each language has its own. Incomplete answers are not saved. Equal requests wait
+        for the first of them and share its answer or its error. If its client disconnects, the next one takes over.
         """
         key = words().language, key
         making: Future[_Answer] = Future()
@@ -116,7 +114,7 @@ class Library:
         return answer
 
     def _first(self, key: Hashable, making: Future[_Answer]) -> Future[_Answer]:
-        """The answer that is kept, or that an earlier request is making; this one, where there is none."""
+        """The saved answer, or the one that an earlier request is making; otherwise `making`."""
         with self._lock:
             first = self._answers.setdefault(key, making)
             self._answers.move_to_end(key)
@@ -130,13 +128,12 @@ class Library:
                 del self._answers[key]
 
     def open(self) -> None:
-        """Open the collection again after `close`: an application may be started more than once."""
+        """Open the collection again after `close`; an application may start more than once."""
         with self._lock:
             if self._is_closed:
                 self._collection, self._is_closed = Collection(self.settings.collection), False
 
     def close(self) -> None:
-        """Give the collection back."""
         with self._lock:
             self._collection.close()
             if self._before is not None:

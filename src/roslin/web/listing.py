@@ -62,7 +62,6 @@ class Listing:
 
     @property
     def chosen(self) -> list[ChosenValue]:
-        """By what it is narrowed."""
         return [
             ChosenValue(facet.field, value.value, value.label)
             for facet in self.facets
@@ -77,7 +76,6 @@ class Listing:
 
     @property
     def has_copies(self) -> bool:
-        """Whether any line stands for several melodies."""
         return any(line.copies for line in self.lines[: self.counted])
 
 

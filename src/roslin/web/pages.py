@@ -20,16 +20,16 @@ from roslin.represent.words import places_named
 from roslin.run.meaning import MEANINGS
 from roslin.search.coinciding import COINCIDING
 from roslin.starter import tunes_path
-from roslin.web import explaining
 from roslin.web.answers import RefusalBody, ResultAnswer, written
 from roslin.web.errors import refusal_of
-from roslin.web.exports import as_text
 from roslin.web.library import Library, Opened
 from roslin.web.listing import Browsed, browse
+from roslin.web.lists import as_text
 from roslin.web.progress import GoneError, Wait, as_lines, wants_lines, while_waited_for
 from roslin.web.rendering import rendered
 from roslin.web.requests import ExplainParams, SearchParams, SideParams, offered, query_of, where_to
-from roslin.web.search import Found, Show, find, query_used
+from roslin.web.search import Found, Show, find, found_as, query_used
+from roslin.web.search import explain as explained
 from roslin.web.sentences import expected_number
 
 _CHOSEN = ("roslin-castle", "greensleeves", "auld-lang-syne", "ode-to-joy", "la-folia", "frere-jacques")
@@ -89,7 +89,6 @@ class Column:
 
     @property
     def results(self) -> list[ResultAnswer]:
-        """The lines."""
         return self.found.answer.results if self.found else []
 
 
@@ -135,10 +134,10 @@ async def side_by_side(request: Request, library: Opened, asked: Annotated[SideP
 def explain(library: Opened, asked: Annotated[ExplainParams, Query()]) -> Response:
     """Why a melody is as near as it is."""
     query, readings = query_used(library, asked)
-    why = explaining.explain(library, asked, query)
-    hit = explaining.found_as(library, asked, why, readings)
+    why = explained(library, asked, query)
+    hit = found_as(library, asked, why, readings)
     if hit is not None and hit.coincides:
-        why = explaining.explain(library, asked.model_copy(update={"matcher": COINCIDING.name}), query)
+        why = explained(library, asked.model_copy(update={"matcher": COINCIDING.name}), query)
     name = name_of(why.candidate, "the melody")
     context = {
         "asked": asked,

@@ -1,14 +1,14 @@
-"""Work in a thread for somebody who waits, and may leave: it says how far it is, and is told when nobody waits.
+"""Work in a thread for a client that waits: it reports its progress, and ends if the client disconnects.
 
-Both live in the process that answers the request, so nothing has to be shared between worker processes: how far a
-search is goes out on the connection on which its result will come, as lines of JSON, and last the page:
+The progress of a search is sent on the connection of its result, so worker processes share nothing: lines of JSON, and
+the page last:
 
     {"done": 0.25}
     {"done": 0.5}
     {"page": "<div ..."}
 
-The status line is sent before the answer is known, so what went wrong is a page too. Lines are compressed one by one:
-a compressor left to itself would keep them back.
+The status line is sent before the answer is known, so an error is a page too. Each line is compressed and flushed by
+itself, so that none waits in the compressor.
 """
 
 from __future__ import annotations
@@ -47,21 +47,20 @@ class Wait:
     done: float = 0.0  # the share of the work that is done; 0 while that is not known
 
     def report(self, done: float, _what: str = "") -> None:
-        """Note the share that is done. Ends work that nothing waits for."""
         self.done = done
         self.check()
 
     def check(self) -> None:
-        """End work that nothing waits for."""
+        """End work if its client disconnected."""
         if self.is_gone:
             raise GoneError("the search was given up: nobody waits for it")
 
 
 def begun(work: Callable[[Wait], _Answer]) -> tuple[asyncio.Future[_Answer], Wait]:
-    """The work, begun in a thread, and what it is told and tells."""
+    """The work, started in a thread, and the link to it."""
     wait = Wait()
     task = asyncio.ensure_future(to_thread.run_sync(work, wait, limiter=_THREADS))
-    # Whoever leaves does not ask how it ended: that is no error to be logged.
+    # Nothing asks for the error of work whose client left; this keeps it out of the log.
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task, wait
 
@@ -69,7 +68,7 @@ def begun(work: Callable[[Wait], _Answer]) -> tuple[asyncio.Future[_Answer], Wai
 async def progress_of(
     task: asyncio.Future[_Answer], wait: Wait, every_seconds: float = _TELL_EVERY_SECONDS
 ) -> AsyncIterator[float]:
-    """The share that is done, now and again until all is. Whoever stops listening has gone."""
+    """The share that is done, at intervals until the work ends. A reader that stops early counts as gone."""
     try:
         while not task.done():
             await asyncio.wait({task}, timeout=every_seconds)
@@ -79,7 +78,7 @@ async def progress_of(
 
 
 async def while_waited_for(request: Request, work: Callable[[Wait], _Answer]) -> _Answer:
-    """What the work gives."""
+    """The result of the work; a client that disconnects ends it."""
     task, wait = begun(work)
     async for _ in progress_of(task, wait, _LOOK_EVERY_SECONDS):
         if not wait.is_gone and await request.is_disconnected():

@@ -58,7 +58,7 @@ class Desk:
         return answer
 
     def close(self) -> None:
-        """End the processes. They are started again when they are needed."""
+        """End the processes; they start again when they are needed."""
         for worker in self._all:
             worker.close()
 
@@ -106,7 +106,6 @@ class Readers:
         return UploadAnswer(**self._files.ask("file", asked, settings.reading_seconds))
 
     def close(self) -> None:
-        """End all processes. They are started again when they are needed."""
         self._texts.close()
         self._files.close()
 

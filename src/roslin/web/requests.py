@@ -13,8 +13,7 @@ from urllib.parse import urlencode
 from pydantic import BaseModel, Field
 
 from roslin.api import Collection
-from roslin.collection import filters as known
-from roslin.collection.filters import Filter, asked_filters
+from roslin.collection.filters import NEAR, Filter, all_asked
 from roslin.collection.folding import FOLDED_FIELDS, folded_field
 from roslin.errors import ArgumentError, MelodyError, NotationError
 from roslin.matchers import DEFAULT_MATCHER, Matcher, matcher, matchers
@@ -29,9 +28,13 @@ _MAX_ID = 500
 _MAX_WORDS = 200
 _MAX_CHOICES = 40
 Choice = Annotated[str, Field(max_length=1000)]
-RANGES = ("pitch_range", "max_interval", "note_count", "duration_ratio")
-EDITED = ("contour_cost", "rhythm_cost")
-_FILTER_FIELDS = ("words", "title", "composer", *RANGES, "intervals", *EDITED)
+# The fields of filters in the order in which filters are applied, cheap ones first, and the names of their filters.
+_FILTER_FIELDS = {
+    **{name: name for name in ("pitch_range", "max_interval", "note_count", "duration_ratio")},
+    "intervals": "contains",
+    **{name: name for name in ("title", "composer", "words")},
+    **{f"{name}_cost": name for name in NEAR},
+}
 
 
 class QueryParams(BaseModel):
@@ -70,7 +73,6 @@ class NarrowParams(BaseModel):
 
     @property
     def has_filters(self) -> bool:
-        """Whether the collection is narrowed down."""
         return any(getattr(self, name, "") for name in _FILTER_FIELDS)
 
     def toggled(self, field: str, value: str) -> tuple[str, ...]:
@@ -105,7 +107,6 @@ class SearchParams(NarrowParams, QueryParams):
 
     @property
     def mode(self) -> Mode:
-        """What is compared, where and in which key."""
         return Mode(self.compare or None, self.place or None, self.key or None)
 
     def only_search(self, **changes: object) -> SearchParams:
@@ -114,7 +115,6 @@ class SearchParams(NarrowParams, QueryParams):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is asked for."""
         return not self.q.strip() and not self.id
 
     @property
@@ -138,7 +138,6 @@ class IdentifyParams(BaseModel):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is asked for."""
         return not self.q.strip() and not self.id
 
 
@@ -228,19 +227,8 @@ def chosen_matcher(text: str, settings: Settings) -> Matcher:
 
 def filters_of(asked: NarrowParams, query: Melody | None) -> list[Filter]:
     """The chain of filters, cheap ones first; some compare with the query."""
-    texts = {name: value.strip() for name in _FILTER_FIELDS if (value := getattr(asked, name, "")).strip()}
-    chain: list[Filter] = []
-    for name in RANGES:
-        if name in texts:
-            chain += asked_filters(name, [texts[name]])
-    if "intervals" in texts:
-        chain += asked_filters("contains", [texts["intervals"]])
-    chain += [known.metadata(field, texts[field]) for field in ("title", "composer") if field in texts]
-    if "words" in texts:
-        chain += known.words(texts["words"])
+    typed = {
+        _FILTER_FIELDS[name]: [value.strip()] for name in _FILTER_FIELDS if (value := getattr(asked, name, "")).strip()
+    }
     costs = parse_costs(getattr(asked, "edit_costs", ""))
-    for name in EDITED:
-        if name in texts:
-            kind = name.removesuffix("_cost")
-            chain += asked_filters(kind, [texts[name]], query=query, costs=costs, label=name)
-    return chain
+    return all_asked(typed, query=query, costs=costs, label=lambda name: f"{name}_cost" if name in NEAR else name)

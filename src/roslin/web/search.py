@@ -1,4 +1,4 @@
-"""Search for a request: from the run of `roslin.search` to a page of the list, which is also the JSON of the API.
+"""Search and explain for a request: from the run of `roslin.search` to a page of the list, which is also JSON.
 
 A list is searched once, as deep as the page that is asked for, and saved: the next page, an export and a reload of a
 list that is deep enough cost nothing. More of the list is needed where it is counted, narrowed, put into another order
@@ -18,12 +18,14 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from roslin.api import Collection
 from roslin.collection.filters.chain import costs_of
 from roslin.collection.store import Store
-from roslin.deadline import Deadline
+from roslin.deadline import Deadline, check_stopped
 from roslin.display.words import _
 from roslin.errors import ArgumentError, TimeLimitError
-from roslin.matchers import Matcher
+from roslin.matchers import Explanation, Matcher
+from roslin.matchers.edit.dp import likeness
 from roslin.melody import Melody
 from roslin.notation.query import has_readings, surest
 from roslin.represent.packed import Packed
@@ -35,11 +37,10 @@ from roslin.search.engines.everything import beginnings, onsets_compared
 from roslin.search.work import Work
 from roslin.types import Numbers
 from roslin.web.answers import AboutAnswer, FacetAnswer, FilterAnswer, MatchAnswer, ResultAnswer, SearchAnswer
-from roslin.web.explaining import match_of
 from roslin.web.library import BusyError, Library
 from roslin.web.listing import Line, Listing, listed
 from roslin.web.progress import Wait
-from roslin.web.requests import ListParams, SearchParams, chosen_matcher, filters_of, readings_of
+from roslin.web.requests import ExplainParams, ListParams, SearchParams, chosen_matcher, filters_of, readings_of
 
 SEARCH_SHARE = 0.9  # of the time of a search; the rest is for the notes that match
 _DEPTH_STEP = 50  # lists are searched in depths of this size, so that neighbouring pages share one
@@ -58,12 +59,12 @@ class Show:
 
     @classmethod
     def page(cls, asked: SearchParams) -> Self:
-        """As people read it."""
+        """For people."""
         return cls(needs_list=True, is_folded=asked.copies != "apart")
 
     @classmethod
     def data(cls, asked: ListParams) -> Self:
-        """As programs ask for it: a page of a list without counts, unless they need these."""
+        """For programs: a page of a list without counts, unless the request needs them."""
         needs_list = asked.facets or asked.whole or bool(asked.only or asked.order) or asked.copies == "together"
         return cls(needs_list, asked.copies == "together", asked.whole, asked.sure, asked.facets)
 
@@ -90,7 +91,7 @@ class Found:
 
     @property
     def notes(self) -> int:
-        """The notes of the query, without ornaments."""
+        """The number of notes of the query, without ornaments."""
         return int((~self.query.notes["is_grace"]).sum())
 
     @property
@@ -156,16 +157,13 @@ class PageSearch:
         self.began = 0.0
 
     def key(self, *what: object) -> tuple[object, ...]:
-        """Under which an answer is saved."""
         return self.collection.about["token"], repr(self.matcher), *what
 
     @property
     def left(self) -> float:
-        """The seconds that are left."""
         return self.settings.search_seconds - (time.perf_counter() - self.began)
 
     def found(self) -> Found:
-        """The page that is asked for."""
         asked, most = self.asked, self.settings.most_results
         readings = readings_of(asked, self.collection, self.settings)
         self.began = time.perf_counter()
@@ -311,7 +309,6 @@ class PageSearch:
     def answer(
         self, query: Melody, found: RankedList, results: list[ResultAnswer], *, has_more: bool, seconds: float
     ) -> SearchAnswer:
-        """The page as JSON."""
         run, listing = found.run, found.listing
         facets = listing.facets if listing and self.show.has_facets else None
         return SearchAnswer(
@@ -353,3 +350,76 @@ def short_enough(
         count=longest, matcher=chosen.name
     )
     return left, (*steps, FilterAnswer(sentence=sentence, removed=len(before) - len(left), left=len(left)))
+
+
+# -- explanations ------------------------------------------------------------------------------------------------------
+
+
+def explain(library: Library, asked: ExplainParams, query: Melody) -> Explanation:
+    """Explain one melody by a reading of the query, in one of the slots for searches.
+
+    Some matchers weigh notes by how often others have them, so the melody is compared among those that were searched,
+    and its distance is that of the list.
+    """
+    collection, settings = library.collection, library.settings
+    candidate = collection[asked.candidate]
+    chosen, is_cut = asked.mode.of(chosen_matcher(asked.matcher, settings))
+    words = f"the explanation was stopped after {settings.search_seconds:g} seconds"
+    with library.slot() as seconds, Deadline(seconds, lambda: words):
+        among, number = _among(collection, query, asked, chosen)
+        if is_cut:
+            among = beginnings(among, onsets_compared(query))
+        length, longest = _length(among, number), chosen.longest(query)
+        if settings.is_open and length > longest:
+            raise ArgumentError(f"{chosen.name} compares melodies of at most {longest} notes with it; got {length}")
+        if len(query) * length <= chosen.leading.pairs_explained:
+            return chosen.explain(query, among, number, _tell).about(query, candidate)
+        distance = float(chosen.distances_told(query, among, _tell)[number])
+        return likeness(chosen, query, among, number, distance).about(query, candidate)
+
+
+def found_as(library: Library, asked: ExplainParams, why: Explanation, readings: int) -> Hit | None:
+    """The melody as a search of the whole collection finds it by one of this many readings of the query.
+
+    None if chance matches are not counted.
+    """
+    if asked.mode.of(why.matcher)[1]:
+        return None
+    with library.slot() as seconds:
+        return library.collection.found_as(why.query, asked.candidate, why.matcher, seconds=seconds, readings=readings)
+
+
+def match_of(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:
+    """The notes that belong together, without the steps, by the part of the matcher that decides most.
+
+    A `Deadline` around it ends it.
+    """
+    check_stopped()
+    leading = chosen.leading
+    is_long = len(query) * _length(among, number) > leading.pairs_explained
+    if is_long or leading.kind == "likeness":
+        return MatchAnswer.model_validate(likeness(chosen, query, among, number, distance))
+    found = leading.explain(query, among, number, _tell)
+    is_part = chosen.kind == "sum" and not found.candidate.notes["is_grace"].all()
+    sentence = found.counting_most if is_part else found.sentence
+    return MatchAnswer.model_validate(found).model_copy(update={"kind": chosen.kind, "sentence": sentence})
+
+
+def _among(collection: Collection, query: Melody, asked: ExplainParams, chosen: Matcher) -> tuple[Packed, int]:
+    """The melodies on which the distance depends, and which of them is the candidate."""
+    within = collection.filter(*filters_of(asked, query)).numbers if asked.has_filters else None
+    numbers = collection.numbers([asked.candidate])
+    if asked.place == "start" and not chosen.is_independent:  # what is cut has no bounds
+        among = np.arange(len(collection)) if within is None else np.union1d(within, numbers)
+        return collection.packed().take(among), int(np.searchsorted(among, numbers[0]))
+    packed, places = depended_on(query, collection, chosen, numbers, within)
+    return packed, int(places[0])
+
+
+def _length(among: Packed, number: int) -> int:
+    return int(among.offsets[number + 1] - among.offsets[number])
+
+
+def _tell(_done: float) -> None:
+    """Progress of an explanation: ends it when its time is over."""
+    check_stopped()

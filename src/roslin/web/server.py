@@ -12,13 +12,13 @@ from inspect import signature
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
 from roslin.api import Collection
 from roslin.search.engines.emd import open_index
 from roslin.web.app import create_app
-from roslin.web.connections import Connections, room_for
+from roslin.web.connections import LAST_SECONDS, Connections, room_for
 from roslin.web.settings import VARIABLE, Settings
-from roslin.web.shutdown import LAST_SECONDS
 
 _PATIENCE = "timeout_worker_healthcheck"
 _CONNECTIONS = 1000  # of one process
@@ -29,7 +29,6 @@ _LARGE_BYTES, _HEAPS = 2**18, 2
 
 def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
     """Serve until a signal ends it."""
-    log_to_stderr()
     prepare_process()
     with Collection(settings.collection) as collection:
         open_index(collection)  # once, before several processes would each make it
@@ -43,13 +42,19 @@ def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
 
 
 def ends_in_peace() -> None:
-    """Make SIGTERM a normal end: uvicorn, when it has ended, sends it once more to whoever listened before."""
+    """Make SIGTERM a normal end: when uvicorn has ended, it sends the signal again to the handler before its own."""
     signal.signal(signal.SIGTERM, lambda *_: None)
 
 
+def worker() -> FastAPI:
+    """The application of one of several processes."""
+    prepare_process()
+    return create_app(Settings.from_environment())
+
+
 def uvicorn_options(connections: int, proxies: tuple[str, ...]) -> dict[str, Any]:
-    """How uvicorn is run, for a page of a collection or of a study. Only from `proxies` is X-Forwarded-For believed."""
-    # Newer ones end a process that does not answer for 5 seconds, as on a busy computer none does while it starts.
+    """Options of uvicorn, for both applications. X-Forwarded-For counts only from `proxies`."""
+    # By default, newer versions end a worker that does not answer for 5 seconds, as while it starts on a busy computer.
     patience = {_PATIENCE: 60} if _PATIENCE in signature(uvicorn.Config).parameters else {}
     return {
         **patience,
@@ -65,34 +70,21 @@ def uvicorn_options(connections: int, proxies: tuple[str, ...]) -> dict[str, Any
     }
 
 
-def worker() -> object:
-    """The application of one of several processes."""
-    log_to_stderr()
-    prepare_process()
-    from roslin.web.app import app_from_environment
-
-    return app_from_environment()
-
-
 def prepare_process() -> None:
-    """Suit a process to many clients at a time: short turns for its threads, and memory that is given back.
+    """Prepare a process for many clients: it logs to stderr, changes threads often, and gives memory back.
 
-    Whoever answers must not wait for those who compute, so threads take turns five times as often as usual. The C
-    library would keep what uploads of several megabytes have used, for each thread apart; where it is glibc, it is told
-    to give large pieces back at once and to have few heaps.
+    Threads that answer must not wait for those that compute, so threads take turns five times as often as by default.
+    glibc would keep the memory of large uploads, for each thread separately; it is told to give large pieces back at
+    once and to have few heaps.
     """
-    sys.setswitchinterval(_TURN_SECONDS)
-    with suppress(AttributeError, OSError, TypeError):  # another C library
-        library = ctypes.CDLL(None)
-        library.mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
-        library.mallopt(_M_ARENA_MAX, _HEAPS)
-
-
-def log_to_stderr() -> None:
-    """Write what happens, and every request, to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(message)s"))
     for name in ("roslin.access", "roslin.web"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO)
+    sys.setswitchinterval(_TURN_SECONDS)
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        library = ctypes.CDLL(None)
+        library.mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+        library.mallopt(_M_ARENA_MAX, _HEAPS)

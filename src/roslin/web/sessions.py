@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import threading
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -25,14 +22,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from roslin.passwords import is_password
-from roslin.web.security import address_of, household_of
+from roslin.web.security import Limiter, client_of
 from roslin.web.settings import Settings
 
 MAX_NAME = 100
 OUT_OF_DATE = "this page is out of date; please open it again and repeat what you did"
 _OWN_SITES = ("same-origin", "none")
 _MOST_FIELDS = 300
-_CLIENTS = 1000
 _REVIEWER_SECONDS = 30 * 86_400
 
 
@@ -56,17 +52,15 @@ async def read_form(request: Request) -> FormData:
 
 
 class SessionSigner:
-    """What a key signs. The same text has another signature for every purpose."""
+    """Signatures by a key. The same text has another signature for every purpose."""
 
     def __init__(self, key: bytes):
         self._key = key
 
     def of(self, purpose: str, text: str) -> str:
-        """The signature of a text."""
         return Signer(self._key, **_salted(purpose)).get_signature(text).decode()
 
     def is_of(self, purpose: str, text: str, signature: str) -> bool:
-        """Whether this is the signature of a text."""
         return Signer(self._key, **_salted(purpose)).verify_signature(text, _bytes(signature))
 
     def token(self, purpose: str, text: str, *, is_timed: bool = False) -> str:
@@ -75,7 +69,7 @@ class SessionSigner:
         return signer(self._key, **_salted(purpose)).sign(text).decode()
 
     def text(self, purpose: str, token: str, seconds: int | None = None) -> str | None:
-        """The text of a token that is not older than this; None: we did not sign it, or it is too old."""
+        """The text of a token that is not older than this; None if the signature is wrong, or it is too old."""
         try:
             if seconds is None:
                 return Signer(self._key, **_salted(purpose)).unsign(_bytes(token)).decode()
@@ -123,13 +117,12 @@ class Sessions:
         self._options: dict[str, Any] = {"path": path, "httponly": True, "samesite": samesite}
 
     def begun(self, name: str = "", language: str = "") -> Session:
-        """A session that begins now."""
         text = f"{name.encode().hex()}-{secrets.token_hex(8)}"
         token = self._signatures.token(self._purpose("session"), text, is_timed=True)
         return Session(name, token, self._form(token), language, is_new=True)
 
     def of(self, cookies: Mapping[str, str]) -> Session | None:
-        """The session of whoever sends these cookies; None: they have none, or it is over."""
+        """The session that belongs to these cookies; None if there is none, or it is over."""
         token, _, language = cookies.get(self._cookie, "").partition(":")
         text = self._signatures.text(self._purpose("session"), token, self._seconds)
         if text is None:
@@ -137,7 +130,6 @@ class Sessions:
         return Session(bytes.fromhex(text.partition("-")[0]).decode(), token, self._form(token), language)
 
     def is_form(self, session: Session, token: str) -> bool:
-        """Whether a form belongs to a session."""
         return self._signatures.is_of(self._purpose("form"), session.token, token)
 
     def remember(self, response: Response, session: Session, *, is_secure: bool) -> None:
@@ -146,7 +138,6 @@ class Sessions:
         response.set_cookie(self._cookie, value, max_age=self._seconds, secure=is_secure, **self._options)
 
     def forget(self, response: Response) -> None:
-        """Make the answer end the session in this browser."""
         response.delete_cookie(self._cookie, **self._options)
 
     def _form(self, token: str) -> str:
@@ -157,39 +148,24 @@ class Sessions:
 
 
 class Attempts:
-    """How often somebody may try a password: a few times from one address, and not often from all together.
+    """How often passwords may be tried: a few times from one address, and not often from all together.
 
-    An attempt counts from its beginning: those that are made at the same moment count too. A right one is taken back.
+    An attempt counts from its beginning, so simultaneous attempts count too. A successful one is taken back.
     """
 
     def __init__(self, one: int = 5, everybody: int = 60, seconds: float = 60.0):
-        self._one, self._everybody, self._seconds = one, everybody, seconds
-        self._begun: OrderedDict[str, list[float]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._own, self._all = Limiter(one, seconds), Limiter(everybody, seconds)
 
     def begin(self, client: str) -> int:
-        """Count an attempt before it is checked: 0, or the seconds to wait where there were too many before it."""
-        now = time.monotonic()
-        with self._lock:
-            for name in list(self._begun):
-                self._begun[name] = [when for when in self._begun[name] if now - when < self._seconds]
-                if not self._begun[name]:
-                    del self._begun[name]
-            own = self._begun.get(client, [])
-            everything = sorted(when for times in self._begun.values() for when in times)
-            for times, most in ((own, self._one), (everything, self._everybody)):
-                if len(times) >= most:
-                    return max(1, int(self._seconds - (now - times[-most])) + 1)
-            self._begun.setdefault(client, []).append(now)
-            while len(self._begun) > _CLIENTS:
-                self._begun.popitem(last=False)
-        return 0
+        """Count an attempt: 0, or the seconds to wait for one."""
+        wait = self._own.take(client)
+        if not wait and (wait := self._all.take("")):
+            self._own.give_back(client)
+        return wait
 
     def succeeded(self, client: str) -> None:
-        """An attempt was right: it does not count."""
-        with self._lock:
-            if times := self._begun.get(client):
-                times.pop()
+        self._own.give_back(client)
+        self._all.give_back("")
 
 
 # -- reviewers ---------------------------------------------------------------------------------------------------------
@@ -208,16 +184,15 @@ class Reviewers:
         self._sessions = Sessions(
             key, "roslin_reviewer", _REVIEWER_SECONDS, path="/concordances", secret=self._password.encode
         )
-        self._attempts = Attempts()
+        self.attempts = Attempts()
         self.may_write = bool(self._password) or not settings.is_open
 
     @property
     def asks_password(self) -> bool:
-        """Whether a name is not enough."""
         return bool(self._password)
 
     def who(self, request: Request) -> Session:
-        """Whoever asks, by the cookie; a new session without a name if there is none."""
+        """The session of the client; a new one without a name if it has none."""
         return self._sessions.of(request.cookies) or self._sessions.begun()
 
     def enter(self, request: Request, name: str, password: str) -> Session:
@@ -226,13 +201,13 @@ class Reviewers:
         if not name or len(name) > MAX_NAME or not name.isprintable():
             raise HTTPException(422, f"please give a name of at most {MAX_NAME} characters")
         if self.asks_password:
-            client = household_of(address_of(request.scope))
-            if wait := self._attempts.begin(client):
+            client = client_of(request.scope)
+            if wait := self.attempts.begin(client):
                 headers = {"Retry-After": str(wait)}
                 raise HTTPException(429, f"too many attempts; please wait {wait} seconds", headers)
             if not is_password(password, self._password):
                 raise HTTPException(403, "this is not the password")
-            self._attempts.succeeded(client)
+            self.attempts.succeeded(client)
         return self._sessions.begun(name)
 
     def check(self, request: Request, who: Session, form: FormData) -> None:
@@ -247,9 +222,7 @@ class Reviewers:
             raise HTTPException(403, OUT_OF_DATE)
 
     def remember(self, request: Request, response: Response, who: Session) -> None:
-        """Make the answer set the cookie."""
         self._sessions.remember(response, who, is_secure=request.url.scheme == "https")
 
     def forget(self, response: Response) -> None:
-        """Make the answer end the session in this browser."""
         self._sessions.forget(response)

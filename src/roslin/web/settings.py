@@ -68,7 +68,6 @@ class Settings:
         return self.link.format(**{name: quote(value, safe="") for name, value in values.items()})
 
     def to_environment(self) -> str:
-        """As text, for a worker process."""
         return json.dumps(asdict(self))
 
     @classmethod

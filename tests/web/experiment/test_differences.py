@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roslin.notation import pae
-from roslin.web.experiment.figures import differing_notes
+from roslin.web.experiment.study import differing_notes
 
 TUNE = "'4CDEF/GABG/4FEDC/2G4CC"
 

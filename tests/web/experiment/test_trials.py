@@ -291,7 +291,7 @@ def test_figures_are_drawn_once_for_everybody(invited: Invited, monkeypatch: pyt
     for task in study.plan.tasks:  # whichever the second expert gets
         for item in (task.query, *task.candidates):
             study.figures.figure(item, 1, "query" if item is task.query else "0", "en")
-    monkeypatch.setattr("roslin.web.experiment.figures.melody_figure", None)
+    monkeypatch.setattr("roslin.web.experiment.study.melody_figure", None)
     page = second.until("trial")
     assert page.text.count("<figure") == 7
     assert "%N%" not in page.text

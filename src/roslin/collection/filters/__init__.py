@@ -22,7 +22,7 @@ study:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from roslin.collection.filters.chain import (
     Addition,
@@ -111,6 +111,27 @@ ASKED = (
 NEAR = ("contour", "rhythm")  # these may need the query
 
 
+def all_asked(
+    asked: Mapping[str, Sequence[str]],
+    *,
+    times: int = 2,
+    query: Melody | None = None,
+    costs: EditCosts | None = None,
+    label: Callable[[str], str] = str,
+) -> list[Filter]:
+    """The filters of `asked_filters` for several names, in their order; `label` names what a reader typed.
+
+    >>> print(*all_asked({"note_count": ["..4"], "words": ["roslin"]}), sep="\\n")
+    Number of notes at most 4.
+    "roslin" in title, composer, text or source.
+    """
+    return [
+        each
+        for name, texts in asked.items()
+        for each in asked_filters(name, texts, times=times, query=query, costs=costs, label=label(name))
+    ]
+
+
 def asked_filters(
     name: str,
     texts: Sequence[str],
@@ -143,6 +164,10 @@ def asked_filters(
             return [contour_distance(*_near(text, query, label), costs) for text in texts]
         case "rhythm":
             return [rhythm_distance(*_near(text, query, label), costs) for text in texts]
+        case "title" | "composer":
+            return [metadata(name, text) for text in texts]
+        case "words":
+            return [each for text in texts for each in words(text)]
         case "where":
             return [metadata_of(text, label) for text in texts]
         case "only":

@@ -23,11 +23,11 @@ from roslin.web import static_files
 from roslin.web.app import Guarding, application
 from roslin.web.errors import refusal_of
 from roslin.web.experiment import dashboard, participants, trials
-from roslin.web.experiment.pages import ForgedError, NoSessionError, client_of, page
+from roslin.web.experiment.pages import ForgedError, NoSessionError, expert_or_address, page
 from roslin.web.experiment.study import STUDY_VARIABLE, ExperimentSettings, OpenStudy
 from roslin.web.experiment.trials import UnfinishedError
 from roslin.web.security import POLICY
-from roslin.web.server import ends_in_peace, log_to_stderr, prepare_process, uvicorn_options
+from roslin.web.server import ends_in_peace, prepare_process, uvicorn_options
 
 _LOG = logging.getLogger("roslin.web")
 _CONNECTIONS = 4000  # a thousand experts, each with a page that loads several files at once
@@ -64,7 +64,7 @@ def create_app(settings: ExperimentSettings) -> FastAPI:
         study_answer,
         headers=_OTHER_HEADERS,
         unless_set=_UNLESS_SET,
-        client_of=lambda scope: client_of(study, scope),
+        client_of=lambda scope: expert_or_address(study, scope),
         about=_without_secrets,
     )
     routers = [room.router for room in (participants, trials, dashboard, static_files)]
@@ -121,7 +121,6 @@ async def study_answer(request: Request, error: Exception) -> Response:
 
 def serve_study(settings: ExperimentSettings, host: str, port: int, workers: int = 1) -> None:
     """Serve until a signal ends it."""
-    log_to_stderr()
     prepare_process()
     options = uvicorn_options(_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
     ends_in_peace()
@@ -132,8 +131,7 @@ def serve_study(settings: ExperimentSettings, host: str, port: int, workers: int
         uvicorn.run("roslin.web.experiment.app:worker", factory=True, workers=workers, **options)
 
 
-def worker() -> object:
+def worker() -> FastAPI:
     """The application of one of several processes."""
-    log_to_stderr()
     prepare_process()
     return create_app(ExperimentSettings.from_environment())

@@ -22,7 +22,7 @@ from roslin.display.words import in_words
 from roslin.errors import RoslinError
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.language import Translation
-from roslin.web.security import address_of, household_of
+from roslin.web.security import client_of
 from roslin.web.sessions import OUT_OF_DATE, Session, Sessions, is_foreign, read_form
 from roslin.web.static_files import address
 
@@ -108,10 +108,10 @@ def keep_session(request: Request, response: Response, sessions: Sessions, sessi
     sessions.remember(response, session, is_secure=public.startswith("https:") or request.url.scheme == "https")
 
 
-def client_of(study: OpenStudy, scope: Scope) -> str:
-    """Whose rate counts: the expert's, or that of an address. A seminar has one address and many experts."""
+def expert_or_address(study: OpenStudy, scope: Scope) -> str:
+    """The client for limits of the rate: an expert, otherwise an address. A seminar shares one address."""
     who = study.participants.of(Request(scope).cookies)
-    return f"expert {who.name}" if who else f"address {household_of(address_of(scope))}"
+    return f"expert {who.name}" if who else f"address {client_of(scope)}"
 
 
 # -- templates ---------------------------------------------------------------------------------------------------------

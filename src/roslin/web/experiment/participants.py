@@ -36,7 +36,7 @@ from roslin.web.experiment.pages import (
 )
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.experiment.trials import state_in_numbers
-from roslin.web.security import address_of, household_of
+from roslin.web.security import client_of
 from roslin.web.sessions import Session
 
 router = APIRouter(include_in_schema=False)
@@ -99,7 +99,7 @@ def join(request: Request, study: Served, code: str, form: AnyForm) -> Response:
     participant = str(form.get("participant", ""))[:_MOST_LETTERS] if kept else ""
     language = str(form.get("language", ""))
     chosen = language if language in study.plan.languages else ""
-    wait = study.joins.begin(household_of(address_of(request.scope)))
+    wait = study.joins.take(client_of(request.scope))
     if wait:
         refused = _join_page(request, study, code, participant, wait_minutes=-(-wait // 60))
         return HTMLResponse(refused, 429, {"Retry-After": str(wait)})
