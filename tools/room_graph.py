@@ -28,6 +28,7 @@ ROOMS = [
     "deadline",
     "melody",
     "rows",
+    "harvest",
     "run",
     "notation",
     "represent",

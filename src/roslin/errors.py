@@ -23,6 +23,7 @@
     |   +-- UnknownExpertError  nobody of this name takes part, or they have withdrawn
     +-- PluginError             somebody's own matcher, measure or format that cannot be loaded, or fails
     +-- ClusterError            a cluster that cannot be reached, or is lost on the way
+    +-- HarvestError            a server that refuses, fails or answers nonsense
     +-- TimeLimitError          a search that took longer than it was allowed to
     +-- UnknownNameError        a name that is not registered; the message lists those that are
     |   +-- UnknownRecordError  a record that is not in the collection
@@ -186,6 +187,10 @@ class PluginError(RoslinError):
 
 class ClusterError(RoslinError):
     """A cluster that cannot be reached, or is lost on the way."""
+
+
+class HarvestError(RoslinError):
+    """A server whose records cannot be fetched."""
 
 
 class TimeLimitError(RoslinError):

@@ -26,6 +26,7 @@ from roslin.cli import (
     evaluate,
     experiment,
     filter,
+    harvest,
     identify,
     reading,
     runs,
@@ -47,6 +48,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.add_typer(collection.app, name="collection")
+app.add_typer(harvest.app, name="harvest")
 app.command("filter", cls=PanelCommand)(filter.filter_command)
 app.command("search", cls=NarrowingCommand)(search.search_command)
 app.command("explain", cls=PanelCommand)(search.explain_command)
