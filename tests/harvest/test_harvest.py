@@ -15,7 +15,7 @@ from tests.cli.program import roslin
 
 from roslin import Collection
 from roslin.errors import ArgumentError, HarvestError
-from roslin.harvest import OaiList, Reader, SruSearch, harvest, polite
+from roslin.harvest import OaiList, PoliteReader, SruSearch, harvest, polite
 from roslin.notation import records
 
 RECORD = """<marc:record xmlns:marc="http://www.loc.gov/MARC21/slim">
@@ -123,8 +123,8 @@ class Waits:
 
     seconds: list[float] = field(default_factory=list)
 
-    def reader(self, contact: str = "") -> Reader:
-        return Reader(contact, pause=0.5, sleep=self.seconds.append, now=lambda: 0.0)
+    def reader(self, contact: str = "") -> PoliteReader:
+        return PoliteReader(contact, pause=0.5, sleep=self.seconds.append, now=lambda: 0.0)
 
 
 def ids(folder: Path) -> list[str]:

@@ -83,10 +83,10 @@ def _harvest(
     pages: int | None,
     format: OutputFormat,
 ) -> None:
-    from roslin.harvest import Reader, harvest
+    from roslin.harvest import PoliteReader, harvest
 
     with progress_bar("Harvesting") as progress:
-        reader = Reader(contact, pause, tell=lambda text: progress(0, text))
+        reader = PoliteReader(contact, pause, tell=lambda text: progress(0, text))
         try:
             state = harvest(url, source, folder, reader, pages)
         except KeyboardInterrupt:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from xml.parsers import expat
 
 from roslin.errors import ArgumentError, HarvestError, shortened
-from roslin.harvest.polite import BrokenAnswerError, Reader
+from roslin.harvest.polite import BrokenAnswerError, PoliteReader
 from roslin.rows import write_whole
 
 _FORM = 1
@@ -139,7 +139,7 @@ class Harvested:
 
 
 def harvest(
-    address: str, source: Source, folder: str | Path, reader: Reader, most_pages: int | None = None
+    address: str, source: Source, folder: str | Path, reader: PoliteReader, most_pages: int | None = None
 ) -> Harvested:
     """Fetch all pages of a list that are not in the folder yet; at most so many now."""
     folder = Path(folder)

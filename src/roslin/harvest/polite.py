@@ -51,7 +51,7 @@ def _check_address(address: str) -> None:
 
 
 @dataclass(slots=True)
-class Reader:
+class PoliteReader:
     """Reads answers of a server. `contact` is an address where its operator finds you; `pause` is in seconds."""
 
     contact: str = ""
