@@ -27,6 +27,7 @@ from roslin.search.chance import (
     calibrated,
     decoy,
     default_tails,
+    falling,
     sample_of,
     tails_of,
 )
@@ -91,6 +92,24 @@ def test_five_notes_that_many_melodies_have_by_chance_are_never_certain() -> Non
     assert few.rarity_of_same(5) <= 5.0
     assert few.rarity(np.array([1e9]))[0] == 5.0
     assert more.rarity_of_same(12) > 5.0
+
+
+def test_a_tail_falls_no_faster_than_the_evidence_just_before_it() -> None:
+    """In a small collection that evidence may be of relatives, so there the tail stays."""
+    rng, times = np.random.default_rng(4), np.arange(12.0)
+    melodies = [Melody.from_notes(times, times * 0 + 1, rng.integers(55, 80, 12).tolist()) for _ in range(500)]
+    tails, chosen = {8: Tail(3.0, 0.01, 1.0, 99.0)}, Roslin(compare="melody")
+    large, small = (
+        Background.among(pack(melodies[:count]), np.arange(count), lambda *_: tails).null(
+            load("'4CDEGCbBGA")[0], chosen
+        )
+        for count in (500, 499)
+    )
+    sample = np.sort(large.at(8).sample)
+    assert falling(sample) == pytest.approx((sample[489] - sample[449]) / math.log(5), rel=0.05)
+    assert large.scale == pytest.approx(falling(sample) / 1.35)
+    assert small.scale < large.scale / 5
+    assert small.rarity_of_same(8) > large.rarity_of_same(8)
 
 
 def test_repeated_notes_are_nobody_s_tune(tmp_path: Path) -> None:
