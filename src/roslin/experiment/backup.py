@@ -1,11 +1,11 @@
-"""A copy of the database of a study while it runs: one file, whole and checked, or none.
+"""A backup of the database of a running study: one complete, checked file.
 
-SQLite copies itself as it is at one moment, and nobody waits for it. PostgreSQL has its own program for this,
-`pg_dump`. The copy is written under another name, read again and counted, and then given its name. It is listed
-in the database: it still holds whoever is deleted later.
+SQLite copies its state at one moment without blocking writers. For PostgreSQL the copy is made by `pg_dump`. The backup
+is written under another name, read again, counted, and then renamed. It is listed in the database, because it still
+contains participants who withdraw later.
 
-To go back to a copy of SQLite, stop the server, put it in the place of `study.db`, and remove `study.db-wal` and
-`study.db-shm` if they are there. For PostgreSQL: `pg_restore --dbname postgresql://... FILE` into an empty database.
+To restore a backup of SQLite, stop the server, replace `study.db` with it, and remove `study.db-wal` and `study.db-shm`
+if they exist. For PostgreSQL, run `pg_restore --dbname postgresql://... FILE` on an empty database.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SECONDS = 3600
 
 @dataclass(frozen=True, slots=True)
 class WrittenBackup:
-    """A copy that is complete."""
+    """A complete backup."""
 
     path: Path
     experts: int
@@ -56,7 +56,7 @@ class WrittenBackup:
 
 
 def write_backup(store: EventStore, path: Path) -> WrittenBackup:
-    """Copy the database of a study into a file that is not there yet."""
+    """Copy the database of a study into a new file."""
     path = path.resolve()
     if path.exists():
         raise ExperimentError(f"{path}: there is such a file already; a backup needs a name of its own")
@@ -93,7 +93,7 @@ def _copy_sqlite(store: EventStore, target: Path) -> dict[str, int]:
     source = str(store.engine.url.database)
     try:
         with closing(sqlite3.connect(source, timeout=30)) as theirs, closing(sqlite3.connect(target)) as ours:
-            # All at once: a copy in parts begins again whenever somebody writes, and in WAL mode it stops nobody.
+            # All at once: a copy in parts restarts after every write, and in WAL mode a copy blocks no writer.
             theirs.backup(ours, pages=-1)
             ours.execute("PRAGMA journal_mode=DELETE")  # one file, not three
             said = [row[0] for row in ours.execute("PRAGMA integrity_check")]
@@ -105,7 +105,7 @@ def _copy_sqlite(store: EventStore, target: Path) -> dict[str, int]:
 
 
 def _dump_postgresql(store: EventStore, target: Path) -> dict[str, int]:
-    """`pg_dump`, and then a count of the rows in what it wrote. The password is in no list of processes."""
+    """Run `pg_dump` and count the rows of the file. The password does not appear in lists of processes."""
     from psycopg.conninfo import make_conninfo
 
     url = store.engine.url
@@ -130,7 +130,7 @@ def _dump_postgresql(store: EventStore, target: Path) -> dict[str, int]:
 
 
 def _program(name: str) -> str:
-    """A program of PostgreSQL: on the path, or the newest that Debian has installed elsewhere."""
+    """A program of PostgreSQL: from the path, or the latest one that Debian installed elsewhere."""
     installed = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda found: int(found.parts[-3]))
     found = shutil.which(name) or (str(installed[-1]) if installed else None)
     if found is None:
@@ -148,20 +148,20 @@ def _run(command: list[str], environment: dict[str, str]) -> str:
 
 # -- moving ------------------------------------------------------------------------------------------------------------
 #
-# The answers of a study go to another database: from SQLite to PostgreSQL, or back.
+# Moving the answers of a study to another database, from SQLite to PostgreSQL or back.
 #
-# All rows are copied in one transaction, while nobody writes into the old database, and counted in both. The old one is
-# marked, so that no server goes on in it; it is listed as a backup in the new one, because whoever withdraws later is
-# in it still.
+# All rows are copied in one transaction while the old database accepts no writes, and counted in both. The old database
+# is marked as moved, so that no server uses it. The new one lists it as a backup, because it still contains
+# participants who withdraw later.
 
 
 _ROWS_PER_INSERT = 1000
-_COUNTERS = (EXPERTS, EVENTS, BACKUPS, WITHDRAWN)  # tables whose rows are numbered by the database
+_COUNTERS = (EXPERTS, EVENTS, BACKUPS, WITHDRAWN)  # tables with rows that the database numbers
 
 
 @dataclass(frozen=True, slots=True)
 class MovedStudy:
-    """From where to where, and how many rows of each table."""
+    """The old and the new database, and the number of rows of each table."""
 
     source: str
     target: str
@@ -194,7 +194,7 @@ def move_study(folder: StudyFolder, target: str) -> MovedStudy:
 
 def _copied(store: EventStore, target: StudyDatabase) -> dict[str, int]:
     rows: dict[str, int] = {}
-    # Writing into the old one waits until this is over; nothing is changed in it.
+    # Writing into the old one waits for the end of this transaction.
     with store.database.writing() as old, target.writing() as new:
         store.database.hold_everybody(old)
         store.database.hold_study(old)
@@ -244,20 +244,20 @@ def _check_alone(url: str) -> None:
 
 
 def _last_number(connection: Connection, table: sa.Table) -> int:
-    """The last number that was given in a table, though its row may be gone: it is not given again."""
+    """The last number used in a table, even if its row was deleted: it is not used again."""
     last = connection.execute(sa.select(sa.func.max(table.c.number))).scalar() or 0
     if connection.dialect.name != "sqlite":
         sequence = connection.execute(sa.select(sa.func.pg_get_serial_sequence(table.name, "number"))).scalar_one()
         given = connection.execute(sa.text(f"SELECT last_value FROM {sequence} WHERE is_called")).scalar()  # noqa: S608
         return max(last, given or 0)
-    if table is EXPERTS:  # the only one in which SQLite remembers it
+    if table is EXPERTS:  # the only table for which SQLite remembers it
         given = connection.execute(sa.text("SELECT seq FROM sqlite_sequence WHERE name = 'experts'")).scalar()
         return max(last, given or 0)
     return last
 
 
 def _count_on(connection: Connection, table: sa.Table, last: int) -> None:
-    """Let the numbers of a table go on after this one."""
+    """Continue the numbers of a table after this one."""
     if connection.dialect.name != "sqlite":
         if last:
             sequence = sa.func.pg_get_serial_sequence(table.name, "number")

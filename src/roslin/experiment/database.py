@@ -1,11 +1,11 @@
 """The database of a study: its tables, and how it is reached, locked, upgraded, and rid of deleted data.
 
-SQLite runs in WAL mode with a flush at every commit. A transaction that writes takes SQLite's one lock at its
-beginning. The threads of a process wait here for their turn, because SQLite itself would make them poll.
+SQLite runs in WAL mode with a flush at every commit. A writing transaction takes SQLite's one lock at its beginning.
+The threads of a process wait here for their turn, because SQLite itself would make them poll.
 
-PostgreSQL runs its usual READ COMMITTED. A transaction that holds the row of an expert sees everything that those who
-held it before have written. What concerns the study as a whole (which query lacks opinions, the plan, the version of
-the tables) is guarded by one more lock, `hold_study`, which is always taken last.
+PostgreSQL uses READ COMMITTED. A transaction that locks the row of a participant sees everything that earlier holders
+of this lock wrote. A second lock, `hold_study`, guards data of the whole study, such as the numbers of judgements, the
+plan and the version of the tables. It is always taken last.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from roslin.errors import ArgumentError, ExperimentError, MissingExtraError, Not
 
 STEPS = Path(__file__).parent / "migrations"
 _VERSION_TABLE = "roslin_version"
-_STUDY_LOCK = 0x526F736C696E  # any number that no other program takes
+_STUDY_LOCK = 0x526F736C696E  # a number that no other program uses
 _BUSY_SECONDS = 30
-_SHORT_SECONDS, _TRIES = 1, 10  # for what makes others wait
+_SHORT_SECONDS, _TRIES = 1, 10  # for statements that block others
 _READERS, _MORE_READERS = 10, 10
 _LOG = logging.getLogger("roslin.experiment")
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
 #
-#     experts    one row each: a name that nobody guesses, a number for the export, the last number of their sequence
-#     events     the log, only ever added to; everything else can be made from it again (`EventStore.rebuild`)
-#     trials     who judges which query, begun and finished: the counts that the quota needs, kept from the log
-#     plans      the plan under which the study runs, and those before it
+#     experts    a secret name, a number for the export, and the last sequence number of each participant
+#     events     the log, which only grows; everything else can be rebuilt from it (`EventStore.rebuild`)
+#     trials     the trials of each query, begun and finished: the counts for the quota, from the log
+#     plans      the current plan and earlier ones
 #     state      open, paused or closed; the open invitation
-#     backups    where copies were written: who withdraws is in these still
-#     withdrawn  when somebody withdrew; nothing else of them is left
+#     backups    the paths of backups, which still contain participants who withdraw later
+#     withdrawn  the times of withdrawals, and nothing else about these participants
 #
 # Times are milliseconds since 1970, in UTC. A change here needs a step in `migrations/versions` that makes the same
-# change in a database that is there already; a test compares where both end.
+# change in existing databases; a test compares the results.
 
 
 METADATA = sa.MetaData()
-# Whole numbers that count up: SQLite has them only under its own name for them.
+# Numbers that count up, for which SQLite has only one type.
 _COUNTER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 EXPERTS = sa.Table(
@@ -63,7 +63,7 @@ EXPERTS = sa.Table(
     sa.Column("language", sa.String(10), nullable=False, server_default=""),
     sa.Column("invited_ms", sa.BigInteger, nullable=False),
     sa.Column("sequence", sa.Integer, nullable=False, server_default="0"),
-    sqlite_autoincrement=True,  # the number of somebody who withdrew is not given again
+    sqlite_autoincrement=True,  # the number of a participant who withdrew is not used again
 )
 EVENTS = sa.Table(
     "events",
@@ -90,7 +90,7 @@ TRIALS = sa.Table(
     sa.Column("began_ms", sa.BigInteger, nullable=False),
     sa.Column("touched_ms", sa.BigInteger, nullable=False),
     sa.Column("finished_ms", sa.BigInteger),
-    sa.Column("decided_ms", sa.BigInteger),  # the first decision: from then on it holds a place
+    sa.Column("decided_ms", sa.BigInteger),  # the first decision, from which the trial holds a place
     sa.UniqueConstraint("expert", "query"),
 )
 PLANS = sa.Table(
@@ -126,7 +126,7 @@ WITHDRAWN = sa.Table(
 
 
 class DamagedStudyError(ExperimentError):
-    """A file of SQLite that is no whole database."""
+    """A damaged file of SQLite."""
 
     def __init__(self, path: Path, said: str):
         super().__init__(
@@ -136,7 +136,7 @@ class DamagedStudyError(ExperimentError):
 
 
 def without_password(url: str | sa.URL) -> str:
-    """The address of a database as it may be shown and kept; that of a file in full."""
+    """The address of a database without its password, with the full path of a file."""
     parsed = _parsed(url)
     if parsed.get_backend_name() == "sqlite" and parsed.database:
         return f"sqlite:///{Path(parsed.database).resolve()}"
@@ -172,7 +172,7 @@ class StudyDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """One view of the data: whatever is read inside was there at the same time."""
+        """One view of the data, as of one moment."""
         with _as_our_errors("answer"), self.engine.connect() as connection:
             if not self.is_sqlite:
                 connection.execution_options(isolation_level="REPEATABLE READ")
@@ -180,23 +180,23 @@ class StudyDatabase:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction. It is on the disk when the block has ended; an error says that nothing was kept."""
+        """One transaction. It is on the disk at the end of the block; after an error nothing was written."""
         with _as_our_errors("keep it"), self._turn, self._writer.begin() as connection:
             yield connection
 
     def hold_study(self, connection: Connection) -> None:
-        """Wait until no other transaction holds the study, and hold it to the end of this one."""
-        if not self.is_sqlite:  # there, whoever writes has the file
+        """Wait for the lock of the study, and hold it until the end of this transaction."""
+        if not self.is_sqlite:  # where writers lock the whole file
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_STUDY_LOCK)))
 
     def hold_everybody(self, connection: Connection) -> None:
-        """Wait until no expert is written for, and let none be until the end of this transaction."""
+        """Wait for the locks of all participants, and hold them until the end of this transaction."""
         if not self.is_sqlite:
             connection.execute(sa.text("LOCK TABLE experts IN EXCLUSIVE MODE"))
 
     @property
     def shown(self) -> str:
-        """Where it is, without a password."""
+        """The address without a password."""
         return without_password(self.engine.url)
 
     def check(self) -> None:
@@ -208,14 +208,14 @@ class StudyDatabase:
             with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS)) as plain:
                 said = str(plain.execute("PRAGMA quick_check(1)").fetchone()[0])
         except sqlite3.OperationalError:
-            return  # it cannot be opened, and not because of what is in it
+            return  # it cannot be opened, but not because of damage
         except sqlite3.DatabaseError as error:
             said = str(error)
         if said != "ok":
             raise DamagedStudyError(path, said.replace("\n", " "))
 
     def upgrade(self, steps: Path = STEPS) -> None:
-        """Make the tables of a new database, or bring those of an older one up to date. A newer one is refused."""
+        """Create the tables of a new database, or upgrade those of an older one. A newer one is refused."""
         from alembic.operations import Operations
         from alembic.runtime.migration import MigrationContext
         from alembic.script import ScriptDirectory
@@ -243,7 +243,7 @@ class StudyDatabase:
             _LOG.warning("the tables of an earlier Roslin (%s) are brought up to date (%s)", current, known[0])
 
     def version(self) -> str:
-        """The version of the tables; empty for a database that has none."""
+        """The version of the tables; empty for a new database."""
         from alembic.runtime.migration import MigrationContext
 
         with self.reading() as connection:
@@ -251,10 +251,10 @@ class StudyDatabase:
             return context.get_current_revision() or ""
 
     def forget_deleted(self) -> None:
-        """Leave no bytes of what was deleted in the files of the tables. The whole database is written anew.
+        """Remove all bytes of deleted data from the files by rewriting the whole database.
 
-        Overwriting alone is not enough: SQLite moves rows between pages and leaves copies behind, and in its log;
-        PostgreSQL keeps deleted rows until their room is needed.
+        Overwriting is not enough: SQLite moves rows between pages and leaves copies there and in its log; PostgreSQL
+        keeps deleted rows until it needs their space.
         """
         if not self.is_sqlite:
             with _as_our_errors("forget what was deleted"), self.engine.connect() as connection:
@@ -279,9 +279,9 @@ class StudyDatabase:
 
 
 def _empty_log(plain: Any) -> None:
-    """Empty the log of SQLite, in which copies of pages lie, as soon as nobody reads from it."""
+    """Empty the log of SQLite, which has copies of pages, as soon as it has no readers."""
     limit = time.monotonic() + _BUSY_SECONDS
-    plain.execute("PRAGMA busy_timeout=50")  # who waits here makes everybody wait who writes
+    plain.execute("PRAGMA busy_timeout=50")  # waiting here blocks all writers
     try:
         while plain.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
             if time.monotonic() > limit:
@@ -292,7 +292,7 @@ def _empty_log(plain: Any) -> None:
 
 
 def _vacuum_postgresql(connection: Connection) -> None:
-    """Write the tables anew. Who waits for all tables makes everybody else wait, so it is tried for short times."""
+    """Rewrite the tables. Waiting for their locks blocks all others, so each attempt is short."""
     for table in ("events", "trials", "experts"):
         for left in reversed(range(_TRIES)):
             connection.execute(sa.text(f"SET lock_timeout = '{_SHORT_SECONDS}s'"))
@@ -309,7 +309,7 @@ def _vacuum_postgresql(connection: Connection) -> None:
 
 @contextmanager
 def _as_our_errors(what: str) -> Iterator[None]:
-    """Errors of the driver in our words. Only their first line: the others may name an expert."""
+    """Translate errors of the driver. Only their first line is kept: the others may name a participant."""
     try:
         yield
     except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
@@ -337,15 +337,15 @@ def _engine(url: str) -> Engine:
 
 
 def _make_sqlite(path: Path) -> None:
-    """A new file of SQLite, unless there is one. It is never empty, so that an empty one is known to be cut off."""
+    """Create a file of SQLite, unless there is one. It is never empty, so that an empty file is known to be damaged."""
     prepared = path.with_name(f".{path.name}-{secrets.token_hex(4)}.new")
-    with suppress(OSError, sqlite3.Error):  # opening it says what is wrong
+    with suppress(OSError, sqlite3.Error):  # opening the file reports the error
         if not path.exists():
-            # Names in it are the secrets of links: nobody else on this computer reads it.
+            # The names of participants are the secrets of links, so no other user may read the file.
             os.close(os.open(prepared, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             with closing(sqlite3.connect(prepared)) as plain:
                 plain.execute("PRAGMA journal_mode=WAL")
-            os.link(prepared, path)  # unlike a rename, it never replaces what another process has made meanwhile
+            os.link(prepared, path)  # unlike a rename, this never replaces a file of another process
     with suppress(OSError):
         prepared.unlink(missing_ok=True)
     with suppress(OSError):
@@ -363,7 +363,7 @@ def _postgresql(url: sa.URL) -> Engine:
 
 
 def _prepare_postgresql(connection: Any, _record: object) -> None:
-    connection.execute("SET synchronous_commit = on")  # whatever the server's own setting is
+    connection.execute("SET synchronous_commit = on")  # whatever the setting of the server
     connection.execute(f"SET lock_timeout = '{_BUSY_SECONDS}s'")
     connection.commit()
 
@@ -373,7 +373,7 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     limit = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
-            # The one statement for which SQLite does not wait, when another process opens a new file as well.
+            # SQLite does not wait for this statement if another process opens a new file too.
             connection.execute("PRAGMA journal_mode=WAL")
             break
         except sqlite3.OperationalError as error:
@@ -385,5 +385,5 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    """Who means to write takes the lock at once: taking it later could fail. Who reads waits for nobody."""
+    """Writers take the lock immediately, because taking it later could fail. Readers never wait."""
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")

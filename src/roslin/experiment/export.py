@@ -1,4 +1,4 @@
-"""A study as files: for `roslin truth`, for other programs, and for archives.
+"""The export of a study, for `roslin truth`, other programs and archives.
 
     csv       rankings (or votes, choice-rankings and choices), trials, shown, experts, consents, consent-texts,
               events; each as NAME.csv
@@ -6,9 +6,8 @@
     parquet   the same tables
     psych-ds  a dataset after https://psych-ds.github.io: dataset_description.json and data/study-NAME_..._data.csv
 
-With each: a README with the data dictionary, the plan, and a manifest with versions and checksums. Everybody is called
-by a number; ids that participants brought along are there only if they are asked for. A folder is written whole or not
-at all.
+Each export has a README with the data dictionary, the plan, and a manifest with versions and checksums. Participants
+appear under numbers; their ids of a panel are included only if wanted. A folder is written completely or not at all.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import KEYS, TABLES, History, answer_columns, study_tables, variables_of
 from roslin.experiment.store import EventStore
 
-# A cell that begins so is run as a formula by spreadsheets.
+# Spreadsheets run cells that begin with these characters as formulas.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _NOT_IN_A_KEYWORD = re.compile("[^a-zA-Z0-9]")
 _MANIFEST = "manifest.json"
@@ -40,7 +39,7 @@ _MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written: rows by table."""
+    """The result of an export: rows by table."""
 
     folder: Path
     rows: dict[str, int]
@@ -75,7 +74,7 @@ def export_study(
     return Exported(folder, rows)
 
 
-# -- the formats: each writes its tables and says where the manifest goes ---------------------------------------------
+# -- formats: each writes its tables and returns the place of the manifest --------------------------------------------
 
 
 def _as_csv(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> Path:
@@ -104,7 +103,7 @@ def _as_parquet(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> P
         for column in table.columns:
             cells = [row.get(column) for row in table.rows]
             kinds = {type(cell) for cell in cells if cell is not None}
-            # One type a column: numbers that are not all whole are written with a point, answers of two kinds as text.
+            # One type per column: mixed numbers become floats, mixed answers become text.
             one = float if kinds == {int, float} else str if len(kinds) > 1 else None
             columns[column] = [cell if cell is None or one is None else one(cell) for cell in cells]
         parquet.write_table(pyarrow.table(columns), folder / f"{name}.parquet")
@@ -149,7 +148,6 @@ def _as_psych_ds(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> 
     return Path("documentation") / _MANIFEST
 
 
-# Name -> what writes it.
 EXPORTS: dict[str, Callable[[StudyPlan, Mapping[str, Table], Path], Path]] = {
     "csv": _as_csv,
     "json": _as_json,
@@ -159,7 +157,7 @@ EXPORTS: dict[str, Callable[[StudyPlan, Mapping[str, Table], Path], Path]] = {
 
 
 def _csv(plan: StudyPlan, name: str, table: Table) -> str:
-    """A table as CSV. What people typed themselves is kept from being run by a spreadsheet."""
+    """A table as CSV. Typed answers are protected from being run as formulas."""
     if name == "experts":
         typed = {*answer_columns(plan).values(), "participant"}
         rows = tuple(
@@ -174,7 +172,7 @@ def _tame(cell: Any) -> Any:
 
 
 def _whole(text: str) -> str:
-    """Text that can be written: half a sign, which only a program sends, is shown as one that is not known."""
+    """Text without lone surrogates, which only programs send and no file can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -231,11 +229,11 @@ def _readme(plan: StudyPlan, tables: Mapping[str, Table], unfinished: bool) -> s
 
 # -- receipts ----------------------------------------------------------------------------------------------------------
 #
-# A list of receipt codes, as Prolific and others give it, compared with those that the study gave out.
+# A list of receipt codes from a panel, compared with the receipts of the study.
 #
-# A line is a receipt code, or the id of a participant where the study keeps those; what follows a comma, a semicolon, a
-# tab or a space is not looked at. Small letters and dashes do not matter in codes. Somebody is turned away who came
-# while the study was closed, or when there was no place in it, and has not judged everything since.
+# A line is a receipt code, or a participant id if the study stores them; text after a comma, a semicolon, a tab or a
+# space is ignored, and so are case and dashes. Participants were turned away if the study was closed or full and they
+# have not completed it since.
 
 
 CodeVerdict = Literal["valid", "twice", "turned away", "not finished", "unknown"]
@@ -244,7 +242,7 @@ _MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class CheckedCode:
-    """A line of the list. `expert` is the label of whose it is; empty: nobody's."""
+    """A line of the list. `expert` is the label of its participant, or empty."""
 
     code: str
     verdict: CodeVerdict
@@ -253,18 +251,18 @@ class CheckedCode:
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """The list in its order, and who has done everything and is not in it."""
+    """The list in its order, and the participants who completed the study and are not in it."""
 
     codes: tuple[CheckedCode, ...]
     missing: tuple[str, ...]
 
     def count(self, verdict: CodeVerdict) -> int:
-        """How many lines are so."""
+        """The number of lines with a verdict."""
         return sum(each.verdict == verdict for each in self.codes)
 
 
 def reconcile(text: str, histories: Iterable[History]) -> Reconciled:
-    """Compare a pasted list with what the study gave out."""
+    """Compare a pasted list with the receipts of the study."""
     receipts: dict[str, str] = {}
     participants: dict[str, tuple[str, str]] = {}
     turned_away = set()
