@@ -190,10 +190,7 @@ def run_campaign(
     known = [truth for truth, _ in about_truths]
     asked, remarks = chosen_queries(collection, known, queries)
     remarks += missing_documents(collection, known)
-    output = Path(folder)
-    (output / "runs").mkdir(parents=True, exist_ok=True)
-    for place in (output, output / "runs"):
-        remove_scratch(place)
+    output = _output_folder(folder)
     files = [f"runs/{file}" for file in _file_names(chosen)]
     itself = documents_asked(collection, asked)
     collection_checksum = checksum(collection.about["arrays_sha256"], *collection.ids())
@@ -222,6 +219,14 @@ def run_campaign(
     _write(output / "campaign.json", json.dumps(provenance, ensure_ascii=False, indent=1, default=repr) + "\n")
     remarks += _remarks(systems, k)
     return Campaign(evaluations, systems, asked, provenance, tuple(remarks))
+
+
+def _output_folder(folder: str | Path) -> Path:
+    """The folder of a campaign, without unfinished files of an earlier start."""
+    for place in (Path(folder), Path(folder) / "runs"):
+        place.mkdir(parents=True, exist_ok=True)
+        remove_scratch(place)
+    return Path(folder)
 
 
 def _matchers(names: Sequence[str | Matcher]) -> list[Matcher]:

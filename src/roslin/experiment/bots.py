@@ -36,7 +36,7 @@ Key = Callable[[str, int], tuple[str, tuple[str, ...]]]
 
 _STATE = re.compile(r'<script type="application/json" id="state">(.*?)</script>', re.S)
 _HIDDEN = re.compile(r'<input type="hidden" name="([^"]*)" value="([^"]*)"')
-_AT_ONCE = 16
+_BROWSERS = 16
 _MOST_PAGES = 1000
 _PATIENCE_SECONDS = 60.0  # for a server that asks to come back later
 _RETRY_SECONDS = 0.2
@@ -74,7 +74,7 @@ def run_bots(bots: Bots, links: Sequence[tuple[str, str]], progress: Progress) -
         return _Bot(bots, number, name).visit(urlsplit(link).path)
 
     visits = []
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_BROWSERS) as pool:
         for found in pool.map(visit, range(len(links)), *zip(*links, strict=True)):
             visits.append(found)
             progress(len(visits) / len(links), "simulated participants")
