@@ -153,12 +153,12 @@ def musicxml_scale(count: int) -> bytes:
 
 
 def mxl(score: bytes) -> bytes:
-    """Compressed MusicXML."""
+    """Compressed MusicXML, with the same bytes at any time."""
     container = '<container><rootfiles><rootfile full-path="score.xml"/></rootfiles></container>'
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("META-INF/container.xml", container)
-        archive.writestr("score.xml", score)
+        for name, content in (("META-INF/container.xml", container.encode()), ("score.xml", score)):
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return packed.getvalue()
 
 

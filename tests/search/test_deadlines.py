@@ -19,7 +19,7 @@ from roslin.melody import Melody
 from roslin.run.reading import read_run
 
 LONG = 100_000
-HEALTHY_SECONDS = 20  # of a search that may take 2: the machine may be busy with other things
+HEALTHY_SECONDS = 20  # of CPU, of a search that may take 2
 SHORT = 24
 # Everything is near enough, so bounds leave nothing out.
 UNBOUNDED = "twv(radius=20)"
@@ -49,11 +49,11 @@ def test_what_is_finished_is_returned_and_marked(long_path: Path, query: Melody,
     query = query[:12] if name == UNBOUNDED else query
     with Collection(long_path) as collection:
         short = np.arange(SHORT)
-        whole = collection.search(query, name, k=5, within=short, threads=threads)  # compiles what is not kept yet
+        whole = collection.search(query, name, k=5, within=short, threads=threads)
         assert whole.is_complete
-        began = time.monotonic()
+        began = time.process_time()
         run = collection.search(query, name, k=5, seconds=2, threads=threads)
-        assert time.monotonic() - began < HEALTHY_SECONDS
+        assert time.process_time() - began < HEALTHY_SECONDS
     assert not run.is_complete
     (said,) = run.remarks
     assert said.startswith("Stopped after 2 seconds: ")
@@ -76,12 +76,12 @@ def test_a_list_of_what_was_compared_has_its_distances(long_path: Path, query: M
 def test_nothing_compared_is_an_error(long_path: Path, query: Melody) -> None:
     with Collection(long_path) as collection:
         collection.search(query, MANY_TEMPOS, k=2, within=np.arange(SHORT))
-        began = time.monotonic()
+        began = time.process_time()
         with pytest.raises(
             TimeLimitError, match=r"the search was stopped after 0\.5 seconds, 0 % done; allow more time"
         ):
             collection.search(query, MANY_TEMPOS, k=1, within=np.array([SHORT]), seconds=0.5)
-        assert time.monotonic() - began < HEALTHY_SECONDS
+        assert time.process_time() - began < HEALTHY_SECONDS
 
 
 @pytest.mark.parametrize("name", ["emd", "twv"])
@@ -98,16 +98,16 @@ def test_one_note_in_a_long_melody(long_path: Path, name: str) -> None:
 def test_an_alignment_of_two_long_melodies_stops_inside(name: str) -> None:
     """One look at the clock for each note: all notes of both take from ten seconds to hours."""
     long = walk(np.random.default_rng(21), LONG, "long")
-    began = time.monotonic()
+    began = time.process_time()
     with Deadline(0.5), pytest.raises(TimeLimitError, match="the comparison took too long"):
         matcher(name).distances(long, [long])
-    assert time.monotonic() - began < HEALTHY_SECONDS
+    assert time.process_time() - began < HEALTHY_SECONDS
 
 
 def test_beginnings_keep_the_limit_too(long_path: Path, query: Melody, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("roslin.search.engines.everything._LONGER", LONG)
     with Collection(long_path) as collection:
-        run = collection.search(query, MANY_TEMPOS, k=5, place="start", seconds=2)
+        run = collection.search(query, MANY_TEMPOS, k=5, place="start", seconds=4)
     assert not run.is_complete
     assert "melodies had been compared" in run.remarks[0]
 

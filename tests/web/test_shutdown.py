@@ -131,7 +131,7 @@ def test_several_processes(starter: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_left_behind(server: Server) -> None:
     """Readers and engravers end with the server, also when it is killed."""
-    with urlopen(f"{server.address}/api/read?q=%274CDE") as answer:
+    with urlopen(f"{server.address}/results?q=%274CDE&matcher=dp") as answer:
         assert answer.status == 200
     listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(server.process.pid)], capture_output=True, check=True)
     children = list(map(int, listed.stdout.split()))
