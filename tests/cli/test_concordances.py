@@ -98,7 +98,10 @@ def test_since_and_only_after_melodies_were_added(tmp_path: Path) -> None:
     [
         (["--level", "sure"], "the level must be one of same, probably, perhaps"),
         (["--matcher", "dp"], "dp needs a --radius, the largest distance of a pair"),
-        (["--matcher", "dp", "--radius", "1", "--level", "same"], "give either of the two"),
+        (
+            ["--matcher", "dp", "--radius", "1", "--level", "same"],
+            "use either --level (a probability) or --radius (a distance), not both",
+        ),
         (["--radius", "1", "--fast"], "by a radius every two are compared"),
         (["--matcher", "nobody", "--radius", "1"], "unknown matcher 'nobody'"),
         (["--radius", "-1"], "greater than or equal to 0"),
@@ -123,7 +126,7 @@ def test_no_such_collection(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", [[], ["report"], ["marc", "-o", "x"]])
 def test_concordances_are_no_collection(command: list[str]) -> None:
-    assert "name their collection, such as tunes.roslin" in refused(*command, "tunes.concordances")
+    assert "give the collection instead, such as tunes.roslin" in refused(*command, "tunes.concordances")
 
 
 def test_a_senseless_cluster_is_refused_even_where_the_results_are_there(tunes: Path, tmp_path: Path) -> None:
