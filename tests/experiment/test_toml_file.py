@@ -120,16 +120,9 @@ def test_a_file_that_is_no_toml(tmp_path: Path) -> None:
     assert read_toml(path)[1] == {"study": {"name": "x"}}
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ("9" * 5000, r":3: a number with too many digits; expected a number up to 9007199254740992; found 5000 digits"),
-        ("[1, -" + "9" * 5000 + "]", r":3: a number with too many digits"),
-        ("[" * 5000, "too many brackets inside one another"),
-    ],
-)
-def test_numbers_and_nestings_beyond_all_measure_have_a_place(tmp_path: Path, value: str, message: str) -> None:
+@pytest.mark.parametrize("value", ["9" * 5000, "[1, -" + "9" * 5000 + "]", "[" * 5000])
+def test_numbers_and_nestings_beyond_all_measure(tmp_path: Path, value: str) -> None:
     path = tmp_path / "study.toml"
     path.write_text(f"[study]\nname = 'x'\nseed = {value}\n")
-    with pytest.raises(ExperimentError, match=message):
+    with pytest.raises(ExperimentError, match=r"study\.toml: a number or a list is too long; expected numbers up to 9"):
         read_toml(path)

@@ -27,7 +27,6 @@ Key = tuple[str | int, ...]
 MOST_WHOLE = 2**53
 """The largest whole number that every program reads exactly."""
 
-_LONG_NUMBER = re.compile(r"[=,\[]\s*[+-]?([0-9][0-9_]{4000,})")
 _LONGEST_SHOWN = 80
 
 
@@ -174,17 +173,9 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         line, column = (int(number or 0) for number in place.groups()) if place else (0, 0)
         reason = f"no TOML: {str(error)[: place.start()] if place else error}"
         raise ExperimentError(str(Problem(reason, line=line, column=column, file=str(path)))) from None
-    except (ValueError, RecursionError):  # without a place
-        raise ExperimentError(str(_unreadable(path, text))) from None
-
-
-def _unreadable(path: Path, text: str) -> Problem:
-    """The problem with a number or a nesting that Python refuses to read."""
-    long = _LONG_NUMBER.search(text)
-    if long is None:
-        return Problem("too many brackets inside one another", expected="at most a few", file=str(path))
-    line, expected = text.count("\n", 0, long.start(1)) + 1, f"a number up to {MOST_WHOLE}"
-    return Problem("a number with too many digits", expected, f"{len(long[1])} digits", line=line, file=str(path))
+    except (ValueError, RecursionError):  # of tomllib, without a place
+        problem = Problem("a number or a list is too long", f"numbers up to {MOST_WHOLE}", file=str(path))
+        raise ExperimentError(str(problem)) from None
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------
