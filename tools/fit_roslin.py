@@ -10,7 +10,7 @@ numbers; make the mean probability of the relatives, in a softmax with the stran
     probability of a relative = exp(a / T) / (exp(a / T) + sum over strangers of exp(b / T))
 
 with a and b the scores divided as the distance divides them, T = 0.026. A quadratic price keeps numbers near the start
-(0.01) and near the round before (0.02). Worths do not rise as note values become unlike; prices are at least 0; the
+(0.0005) and near the round before (0.002). Worths do not rise as note values become unlike; prices are at least 0; the
 first note of a gap costs at least as much as the next; what the longer melody has after the last pair has one price.
 The search needs these conditions (`rounding.check`).
 
@@ -46,8 +46,8 @@ from roslin.types import Floats, Numbers
 from roslin_data import Material, cut, material
 
 TARGET = Path(__file__).parent.parent / "src" / "roslin" / "matchers" / "roslin" / "scores.json"
-TEMPERATURE, TO_START, TO_LAST = 0.026, 0.01, 0.02
-ROUNDS, STEPS = {"both": 4, "melody": 2, "rhythm": 2, "contour": 2}, 60
+TEMPERATURE, TO_START, TO_LAST = 0.026, 0.0005, 0.002
+ROUNDS, STEPS = dict.fromkeys(COMPARED, 4), 60
 RELATIVES, STRANGERS = 5, 15
 FORMS = {"rism strict": ("whole",), "rism hard": ("whole",)}
 ALL_FORMS = ("whole", "beginning", "fragment")

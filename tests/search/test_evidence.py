@@ -171,6 +171,23 @@ def test_an_identical_melody_has_the_same_notes_and_is_never_denied(starter: Col
         assert_named(run, melody)
 
 
+@pytest.mark.parametrize("compare", ["rhythm", "contour"])
+def test_an_identical_melody_is_never_chance_where_rhythm_or_contour_is_compared(
+    starter: Collection, compare: str
+) -> None:
+    for melody in list(starter)[::20]:
+        assert_named(starter.search(melody, compare=compare, exclude=()), melody)
+    first = starter[0]
+    higher = Melody.from_notes(
+        first.notes["onset_ticks"] / 40320,
+        first.notes["duration_ticks"] / 40320,
+        first.notes["pitch_midi"][::-1].tolist(),
+    )
+    beginning = fragment(first, np.random.default_rng(1), in_quarters=False)
+    for query in (higher, beginning):  # another melody in this rhythm, and a part
+        assert not any(hit.same for hit in starter.search(query, compare=compare))
+
+
 def test_a_few_notes_or_one_again_and_again_are_never_denied(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
     tunes = [made(random, int(random.integers(4, 12))) for _ in range(300)]

@@ -2,7 +2,7 @@
 
 Agreement is a fact, whatever chance gives. Notes agree when the intervals between them are equal and, where rhythm
 counts, their lengths are in the same proportion (the last note may be cut short or held). Where only rhythm or contour
-is compared, too little agrees to call it the same notes.
+is compared, too little agrees to call it the same notes, unless both melodies are the same throughout.
 
 A melody that has all of the query, or with which the query begins, has everything of it that it could have: an incipit
 just ends. One that is a passage from within the query is the same notes too, unless chance gives as much.
@@ -53,7 +53,11 @@ def same_notes(query: Melody, table: MelodyTable, packed: Packed, among: Numbers
 
     compared = chosen.compared(query)
     if compared not in ("both", "melody"):
-        return Agreement(np.zeros(len(among), np.int64), np.zeros(len(among), bool))
+        asked, same = unrounded([query]), np.zeros(len(among), np.int64)
+        alike = np.flatnonzero(table.sizes[among] == len(asked.pitches))
+        throughout = Roslin(place="whole", key=chosen.key)
+        same[alike] = _agreement(asked, unrounded(packed.take(among[alike])), throughout, "both", _EXACT).notes
+        return Agreement(same, same > 0)
     found = _agreement(encoded([query]), table.take(among), chosen, compared, _ROUNDED)
     if compared == "both" and found.notes.any():
         left = np.flatnonzero(found.notes)
