@@ -61,7 +61,7 @@ def test_tempo_metre_and_name() -> None:
 def test_impossible_tempo(tempo: float) -> None:
     melody = pae.read("'4C")
     for write in (midi_bytes, note_list):
-        with pytest.raises(MelodyError, match="the tempo must be from 4 to 1000 quarter notes a minute; got"):
+        with pytest.raises(MelodyError, match="the tempo must be from 4 to 1000 quarter notes per minute; got"):
             write(melody, tempo)
 
 

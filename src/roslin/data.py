@@ -140,7 +140,7 @@ def get(name: str, source: str | Path | None = None) -> Path:
             if not damage:
                 return folder
             if folder != target:
-                raise RoslinError(f"{folder}: {damage}; put the folder right that ROSLIN_DATA names, or unset it")
+                raise RoslinError(f"{folder}: {damage}; correct or unset ROSLIN_DATA, which names this folder")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         _replace(target, wanted, None if source is None else Path(source))
@@ -186,7 +186,7 @@ def _download(file: DataFile, folder: Path) -> None:
         pooch.retrieve(file.address, known_hash=known, fname=file.name, path=folder)
     except Exception as error:  # pooch lets every error of the network through as it is
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise RoslinError(f"{file.address}: the download failed ({reason}); nothing was kept") from None
+        raise RoslinError(f"{file.address}: the download failed ({reason}); nothing was saved") from None
 
 
 def _copy(file: DataFile, source: Path, folder: Path, *, only: bool) -> None:

@@ -87,11 +87,11 @@ class Problem:
 
 
 class RoslinError(Exception):
-    """The root of the error tree."""
+    """The base class of all errors of Roslin."""
 
 
 class NotationError(RoslinError):
-    """Music that cannot be read. `problem` says where and why."""
+    """Music that cannot be read. `problem` has the place and the reason."""
 
     def __init__(self, problem: Problem):
         super().__init__(str(problem))
@@ -110,7 +110,7 @@ class ReadingWarning(UserWarning):
 
 
 class MelodyError(RoslinError):
-    """Notes that make no melody."""
+    """Notes that cannot form a melody."""
 
 
 class CollectionError(RoslinError):
@@ -118,7 +118,7 @@ class CollectionError(RoslinError):
 
 
 class DamagedError(CollectionError):
-    """A collection folder that is not whole."""
+    """A collection folder that is damaged or incomplete."""
 
 
 class LossError(CollectionError):
@@ -138,7 +138,7 @@ class ChangedError(LossError):
 
 
 class SandboxError(RoslinError):
-    """What ran in the worker process crashed, took too long, or refused its input."""
+    """A task in the worker process crashed, took too long, or refused its input."""
 
 
 class HungError(SandboxError):
@@ -170,19 +170,19 @@ class UnknownExpertError(ExperimentError):
 
 
 class ArgumentError(RoslinError, ValueError):
-    """An argument that makes no sense."""
+    """An invalid argument."""
 
 
 class PlaceError(ArgumentError, IndexError):
-    """A place beyond the end of a sequence."""
+    """A place outside a sequence."""
 
 
 class FilterError(RoslinError):
-    """A filter that makes no sense."""
+    """An invalid filter."""
 
 
 class PluginError(RoslinError):
-    """Somebody's own matcher, measure or format that cannot be loaded, or does not give what it must."""
+    """A plug-in (matcher, metric or format) that cannot be loaded or returns an invalid value."""
 
 
 class ClusterError(RoslinError):
@@ -194,11 +194,11 @@ class HarvestError(RoslinError):
 
 
 class TimeLimitError(RoslinError):
-    """A search that took longer than it was allowed to."""
+    """A search that exceeded its time limit."""
 
 
 class UnknownNameError(RoslinError):
-    """A name that nobody registered."""
+    """A name that is not registered."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]):
         self.kind, self.name, self.known = kind, name, tuple(known)

@@ -1,6 +1,6 @@
 """Melody to sound: a Standard MIDI File, and a list of notes in seconds for players.
 
-Tempo is in quarter notes a minute, 100 by default. Grace notes take no time in the note table; to be
+Tempo is in quarter notes per minute, 100 by default. Grace notes take no time in the note table; to be
 heard they sound just before the note that they lead to, a 32nd note each (less where the note before leaves no room),
 and a melody that begins with some begins that much later. The file itself is written by `notation.midi`.
 """
@@ -55,7 +55,7 @@ def midi_bytes(melody: Melody, quarters_per_minute: float = QUARTERS_PER_MINUTE)
 
 def _checked(quarters_per_minute: float) -> float:
     if not 4 <= quarters_per_minute <= 1000:
-        raise MelodyError(f"the tempo must be from 4 to 1000 quarter notes a minute; got {quarters_per_minute}")
+        raise MelodyError(f"the tempo must be from 4 to 1000 quarter notes per minute; got {quarters_per_minute}")
     return quarters_per_minute
 
 

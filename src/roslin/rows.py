@@ -148,7 +148,11 @@ def _read_bytes(path: Path) -> bytes:
     if raw.startswith(_ZSTD):
         return _from_zstd(raw, path)
     if path.suffix.lower() in _COMPRESSED:
-        raise refuse("not compressed, whatever its name says", expected="gzip or zstd", file=str(path))
+        raise refuse(
+            "not compressed, although its name ends like that of a compressed file",
+            expected="gzip or zstd",
+            file=str(path),
+        )
     return raw
 
 

@@ -134,7 +134,7 @@ def test_by_keyboard_alone(page: Page) -> None:
     assert first in order, "the name of a melody comes before what can be done with it"
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("was found")
-    tab_to(page, "For researchers: how the distance comes about")
+    tab_to(page, "For researchers: how the distance is calculated")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Distance", exact=True).first).to_be_visible()
     tab_to(page, "Back to the results", "Shift+Tab")

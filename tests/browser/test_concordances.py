@@ -103,7 +103,7 @@ def test_the_pages_can_be_read_by_everybody(page: Page) -> None:
     page.goto(GROUP)
     page.get_by_text("2 pairs of sources").click()
     expect(page.get_by_role("form", name="Decide about 401-1.1.1 and 402-1.1.1")).to_be_visible()
-    expect(page.get_by_role("button", name="Play A of group 1")).to_be_visible()
+    expect(page.get_by_role("button", name="Listen to A of group 1")).to_be_visible()
     assert page.locator(".staves .mark.pitch").count() > 0
     readable(page)
 
@@ -133,8 +133,8 @@ def test_the_report_filters_and_plays(
     for _ in range(2):
         page.keyboard.press("n")
     expect(page.locator("#group-2")).to_be_focused()
-    page.get_by_role("button", name="Play A of group 2").click()
-    expect(page.get_by_role("button", name="Play A of group 2")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Listen to A of group 2").click()
+    expect(page.get_by_role("button", name="Listen to A of group 2")).to_have_attribute("aria-pressed", "true")
     folder = write_report(found, tmp_path / "folder")
     page.goto(folder.as_uri())
     readable(page)

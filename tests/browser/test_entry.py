@@ -188,7 +188,7 @@ def test_every_button(page: Page) -> None:
         ("Triplet from here, or none", "'4CDDFGAB"),
         ("Bar line after this note, or none", "'4CD/DFGAB"),
         ("Bar line after this note, or none", "'4CDDFGAB"),
-        ("The first full bar begins here; bar lines follow the metre", "'4C/DDFG/AB"),
+        ("The first full bar begins here (bar lines follow the metre)", "'4C/DDFG/AB"),
         ("Insert before", "'4C/DDDFG/AB"),
         ("Insert after", "'4C/DDDDFG/AB"),
         ("Delete", "'4C/DDDFG/AB"),

@@ -97,12 +97,12 @@ def test_from_the_link_to_the_receipt_by_mouse(plain: Served, visit: Callable[..
     page.goto(plain.link(name))
     check("experiment-consent.png")
     page.locator("#agree").check()
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="About you")).to_be_visible()
     for field in page.locator('main input[inputmode="decimal"]').all():
         field.fill("12")
     check("experiment-questions.png")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page).to_have_url(f"{plain.server.address}/instructions")
     check("experiment-instructions.png")
     page.locator("main form button").click()
@@ -117,12 +117,12 @@ def test_from_the_link_to_the_receipt_by_mouse(plain: Served, visit: Callable[..
         sort(page, number, verdict)
     wrong = "no" if expected[-1] == "resembles" else "perhaps"
     sort(page, len(expected), wrong)
-    page.get_by_role("button", name="Go on to the order").click()
+    page.get_by_role("button", name="Continue to ordering").click()
     if expected.count("resembles") - (wrong == "no") > 0:
         page.get_by_role("button", name="Begin the list").click()
     while page.locator("#placing").get_attribute("data-mood") == "ask":
         page.get_by_role("button", name="Less similar").click()
-    page.get_by_role("button", name="Go on to the end").click()
+    page.get_by_role("button", name="Continue to the end").click()
     page.get_by_role("button", name="Finish the practice").click()
     expect(page.locator("#feedback")).to_contain_text(f"You agree with most people on {len(expected) - 1} of")
     first = page.locator("#feedback li").first
@@ -134,16 +134,16 @@ def test_from_the_link_to_the_receipt_by_mouse(plain: Served, visit: Callable[..
     page.keyboard.press("2")
     page.locator('#steps [data-step="review"]').click()
     page.get_by_role("button", name="Finish the practice").click()
-    page.get_by_role("button", name="On to the first melody").click()
+    page.get_by_role("button", name="Continue to the first melody").click()
 
     for trial in (1, 2):
         expect(page.locator(".where")).to_have_text(f"Melody {trial} of 2")
         ready(page)
         for number in range(1, 7):
             sort(page, number, "resembles" if number in (2, 5, 6) else "no")
-        page.get_by_role("button", name="Go on to the order").click()
+        page.get_by_role("button", name="Continue to ordering").click()
         place_all(page, [6, 2, 5])
-        page.get_by_role("button", name="Go on to the end").click()
+        page.get_by_role("button", name="Continue to the end").click()
         expect(page.locator(".reviewed-row .number")).to_have_text(["Candidate 6", "Candidate 2", "Candidate 5"])
         kept(page)
         with page.expect_navigation():
@@ -301,7 +301,7 @@ def test_drag_and_drop_with_the_mouse(ties: Served, visit: Callable[..., Browser
     page = ties.enter(visit(), name)
     for number in range(1, page.locator(".candidate").count() + 1):
         sort(page, number, "resembles" if number <= 4 else "no")
-    page.get_by_role("button", name="Go on to the order").click()
+    page.get_by_role("button", name="Continue to ordering").click()
     page.get_by_role("button", name="Begin the list").click()
     drag(page, page.locator('[data-part="new"] .handle'), page.locator("#list li").first, 0.2)
     kept(page)
@@ -368,9 +368,9 @@ def test_practice_of_triplets(triplets: Served, visit: Callable[..., BrowserCont
     assert all(choice.best == choice.documents[2] for choice in choices)
     page.get_by_role("button", name="Finish the practice").click()
     expect(page.locator("#feedback")).to_contain_text(f"of {len(choices)}.")
-    expect(page.locator("#feedback li").first).to_contain_text("You say: candidate")
+    expect(page.locator("#feedback li").first).to_contain_text("Your answer: candidate")
     expect(page.locator("#feedback li").first.locator("svg.notation")).to_have_count(3)
-    page.get_by_role("button", name="On to the first melody").click()
+    page.get_by_role("button", name="Continue to the first melody").click()
     expect(page.locator(".where")).to_have_text("Melody 1 of 2")
 
 
@@ -432,7 +432,7 @@ def test_a_key_that_is_held_down_decides_once(plain: Served, visit: Callable[...
     hold("Control", "z")
     expect(page.locator("#progress-sorting")).to_have_text("1 of 6")
     page.keyboard.type("11333")
-    page.get_by_role("button", name="Go on to the order").click()
+    page.get_by_role("button", name="Continue to ordering").click()
     for placed in (1, 2, 3):
         hold("b" if placed > 1 else "1")
         expect(page.locator("#list li")).to_have_count(placed)
@@ -477,7 +477,9 @@ def test_differences_are_shown_only_where_the_study_allows_it_and_each_use_is_an
     page.locator(".candidate .difference").nth(1).click()
     expect(page.locator("#differences .told")).to_contain_text("partner")
     page.locator("#differences select").first.select_option("2")
-    expect(page.locator('#differences [data-side="first"] .play')).to_have_attribute("aria-label", "Play candidate 3")
+    expect(page.locator('#differences [data-side="first"] .play')).to_have_attribute(
+        "aria-label", "Listen to candidate 3"
+    )
     page.locator("#differences [data-close]").click()
     kept(page)
     shown = ties.state(name).shown
@@ -501,7 +503,7 @@ def test_the_practice_begins_with_its_explanation_in_sight(
 def test_the_step_and_the_panel_count_the_same_candidates(plain: Served, visit: Callable[..., BrowserContext]) -> None:
     page = plain.enter(visit(), plain.invited())
     page.keyboard.type("112233")
-    page.get_by_role("button", name="Go on to the order").click()
+    page.get_by_role("button", name="Continue to ordering").click()
     for done, told in enumerate(["2 to place, 2 “perhaps”", "one to place, 2 “perhaps”", "2 “perhaps”"]):
         expect(page.locator("#progress-ordering")).to_have_text(f"{done} of 2")
         expect(page.locator('[data-part="left"]')).to_have_text(told)
@@ -535,7 +537,7 @@ def test_resume_elsewhere_and_after_two_days(plain: Served, visit: Callable[...,
     expect(page.locator(".candidate.current")).to_have_attribute("data-candidate", "3")
     for number in (4, 5, 6):
         sort(page, number, "no")
-    page.get_by_role("button", name="Go on to the order").click()
+    page.get_by_role("button", name="Continue to ordering").click()
     page.get_by_role("button", name="Begin the list").click()
     kept(page)
     page.context.close()
@@ -560,7 +562,7 @@ def test_a_reload_keeps_the_answers_about_a_place(plain: Served, visit: Callable
     page = plain.enter(visit(), name)
     for number in range(1, 7):
         sort(page, number, "resembles")
-    page.get_by_role("button", name="Go on to the order").click()
+    page.get_by_role("button", name="Continue to ordering").click()
     for key in ("1", "2", "2"):
         page.keyboard.press(key)
     expect(page.locator("#list li")).to_have_count(3)
@@ -709,9 +711,9 @@ def test_a_melody_finished_in_another_window(plain: Served, visit: Callable[...,
     for number in range(1, 7):
         sort(one, number, "no")
     kept(one)
-    one.get_by_role("button", name="Go on to the order").click()
+    one.get_by_role("button", name="Continue to ordering").click()
     expect(one.locator("#placing-heading")).to_have_text("Nothing to put in order")
-    one.get_by_role("button", name="Go on to the end").click()
+    one.get_by_role("button", name="Continue to the end").click()
     one.get_by_role("button", name="Finish this melody").click()
     expect(one.locator(".where")).to_have_text("Melody 2 of 2")
     sort(two, 1, "perhaps")

@@ -47,7 +47,7 @@ def sorted_by_keys(page: Page, verdicts: str) -> None:
     """Sort the first candidates by these keys, all others as 3, and go on to the order."""
     page.keyboard.type(verdicts)
     page.keyboard.type("3" * (page.locator(".candidate").count() - len(verdicts)))
-    page.get_by_role("button", name="Go on to the order").click()
+    page.get_by_role("button", name="Continue to ordering").click()
 
 
 # -- the same rules here and there ------------------------------------------------------------------------------------
@@ -156,13 +156,13 @@ def test_a_walk_with_a_screen_reader(trial: Page) -> None:
         'progressbar "How much of this melody is done"',
         'region "The query"',
         'img "Notation of the query"',
-        'button "Play the query"',
+        'button "Listen to the query"',
         'navigation "Stages"',
         'button "1 Sort 0 of',
         'heading "Does it resemble the query?" [level=1]',
         'group "Candidate 1: not sorted yet"',
         'img "Notation of candidate 1"',
-        'button "Play candidate 1"',
+        'button "Listen to candidate 1"',
         'group "Does candidate 1 resemble the query?"',
         'button "resembles"',
         'button "perhaps"',
@@ -314,7 +314,7 @@ def test_differences_are_signs_not_only_colours(trial: Page) -> None:
     expect(signs).to_have_count(0)
     trial.context.set_offline(True)
     selects.first.select_option("query")
-    expect(note).to_have_text("The differences cannot be fetched now; here are both as they are.")
+    expect(note).to_have_text("The differences cannot be loaded now. Both melodies are shown without marks.")
     expect(trial.locator("#differences svg.notation")).to_have_count(2)
     trial.context.set_offline(False)
 
@@ -338,7 +338,7 @@ def test_in_german(study: Served, browser: Browser) -> None:
     page = study.enter(context, study.invited())
     assert page.locator("html").get_attribute("lang") == "de"
     page.keyboard.press("1")
-    said(page, "Kandidat 1 ähnelt der Vorlage")
+    said(page, "Kandidat 1 ähnelt der Suchmelodie")
     expect(page.locator("#kept")).to_have_text("Alles ist gespeichert.")
     expect(page.locator(".candidate").first.locator(".play")).to_have_attribute("aria-label", "Kandidat 1 abspielen")
     context.close()

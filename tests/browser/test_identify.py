@@ -31,7 +31,7 @@ def test_a_record_is_pasted(page: Page) -> None:
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
         assert not serious_complaints(page)
     first.get_by_role("link", name="Why ode-to-joy?").click()
-    expect(page.get_by_role("heading", name="Which note went where")).to_be_visible()
+    expect(page.get_by_role("heading", name="Corresponding notes")).to_be_visible()
 
 
 def test_a_file_without_scripts_on_a_phone(browser: Browser, server: Server, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_links_are_enough(browser: Browser, server: Server) -> None:
 def test_methods_side_by_side(page: Page) -> None:
     """Two columns at a desk, one below the other on a phone."""
     page.goto(SEARCH)
-    page.get_by_role("link", name="Compare methods side by side").click()
+    page.get_by_role("link", name="Compare matchers side by side").click()
     first, second = (page.locator(".columns > section").nth(place).bounding_box() for place in (0, 1))
     assert first is not None
     assert second is not None
@@ -109,7 +109,7 @@ def test_methods_side_by_side(page: Page) -> None:
     assert viewport is not None
     assert (first["x"] + first["width"] <= second["x"]) == (viewport["width"] > 1000)
     expect(page.get_by_text("Also found by method 2.").first).to_be_visible()
-    page.get_by_label("Method 3").select_option("us")
+    page.get_by_label("Matcher 3").select_option("us")
     page.get_by_role("button", name="Compare").click()
     expect(page.locator(".columns > section")).to_have_count(3)
     assert complaints(page) == []

@@ -62,7 +62,7 @@ def test_a_list_is_kept_noted_ordered_and_taken_along(page: Page, tmp_path: Path
     ]  # fmt: skip
     assert complaints(page) == []
     assert not is_too_wide(page)
-    page.get_by_role("button", name="Take out").first.click()
+    page.get_by_role("button", name="Remove").first.click()
     expect(page.locator("[data-listed]")).to_have_count(1)
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Empty my list").click()

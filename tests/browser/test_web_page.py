@@ -112,7 +112,7 @@ def test_explain(page: Page) -> None:
     page.set_viewport_size({"width": 1100, "height": 1400})
     page.goto(f"/?q={quote(ROSLIN)}&copies=apart")
     page.locator(".cards .card", has_text="roslin-castle-2").get_by_role("link", name="Why?").click()
-    expect(page.get_by_role("heading", name="Which note went where")).to_be_visible()
+    expect(page.get_by_role("heading", name="Corresponding notes")).to_be_visible()
     expect(page.locator("svg.flow")).to_be_visible()
     expect(page.locator("svg.flow line[stroke-linecap]")).not_to_have_count(0)
     expect(page.locator(".lead")).to_have_text("The same notes, a minor third lower; every note agrees.")
@@ -189,7 +189,7 @@ def test_back_button_shared_address_and_more_like_this(page: Page) -> None:
     assert first[0] == "Greensleeves"
     shared = page.url
     expect(page.locator(".meaning").last).to_have_text("no more alike than chance")
-    expect(page.locator(".cards > .chance")).to_have_text("Below this line, as many are expected by chance.")
+    expect(page.locator(".cards > .chance")).to_have_text("Results below this line are no better than chance.")
     expect(page.locator("#results-heading")).to_have_text("Found")
     page.get_by_role("link", name="Next").click()
     expect(page.locator("#results-heading")).to_have_text("Results 11 to 20")
@@ -336,7 +336,7 @@ def test_nothing_close_is_said_first(page: Page) -> None:
     page.goto("/")
     page.locator("#q").fill("'4C,xG''F,,A'D,,bB''C,xF")
     page.get_by_role("button", name="Find").click()
-    expect(page.locator("#results-heading")).to_have_text("Nothing better than chance; the nearest are shown")
+    expect(page.locator("#results-heading")).to_have_text("Nothing better than chance; the closest are shown")
     expect(page.locator("#results-heading")).to_be_focused()
     expect(page.get_by_text("so the rhythm was ignored")).to_be_visible()
     page.get_by_label("Compare by").select_option("gam")

@@ -107,5 +107,5 @@ def test_scores_of_a_collection(tunes: Collection) -> None:
     ids = found.documents
     order = np.argsort(-found.scores[0], kind="stable")
     assert ids[order[0]] == min(ids, key=lambda id: (distances[tunes.ids().index(id)], ids.index(id)))
-    with pytest.raises(ArgumentError, match="nothing to fit"):
+    with pytest.raises(ArgumentError, match="no matcher is given to fit"):
         member_scores(tunes, [], truth)

@@ -151,7 +151,7 @@ def test_bad_usage() -> None:
     )
     assert roslin("filter", code=2).stderr == "roslin: Missing argument 'collection'. (see: roslin filter --help)\n"
     assert roslin(code=2).stderr.startswith("Usage: roslin [OPTIONS] COMMAND")
-    assert "Build and look after collections" in roslin("collection", code=2).stderr
+    assert "Build and maintain collections" in roslin("collection", code=2).stderr
 
 
 # -- the demo ---------------------------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ def test_nothing_better_than_chance_is_said(starter: Path, tmp_path: Path) -> No
     said = roslin(*nonsense)
     assert said.stderr.splitlines() == [
         "All notes of the query are equally long, so the rhythm was ignored.",
-        "Nothing better than chance; the nearest are shown.",
+        "Nothing better than chance; the closest are shown.",
         "8 notes are few: add more, or search at the start (--place start).",
     ]
     lines = said.stdout.splitlines()
@@ -353,7 +353,7 @@ def test_nothing_better_than_chance_is_said(starter: Path, tmp_path: Path) -> No
     assert said.stdout.count("no more alike than chance") == 10
     roslin(*nonsense, "-k", 3, "--html", tmp_path / "x.html")
     page = (tmp_path / "x.html").read_text("utf-8")
-    assert "Nothing better than chance; the nearest are shown" in page
+    assert "Nothing better than chance; the closest are shown" in page
     assert page.count("no more alike than chance</b>") == 3
     answer = json.loads(roslin(*nonsense, "--format", "json").stdout)
     assert [row["above_chance"] for row in answer] == [False] * 10
@@ -458,7 +458,7 @@ def test_filter_prints_sentences_and_counts(starter: Path, tmp_path: Path) -> No
         "All melodies.",
         "Pitch range between an octave and a minor tenth (12 to 15 semitones).",
         "Largest interval between a minor sixth and a major sixth (8 to 9 semitones).",
-        "Duration ratio at most 0.51 (shortest note over longest note).",
+        "Duration ratio at most 0.51 (shortest note to longest note).",
         'Contains "fifth up, third down, unison, sixth up" or "third up, unison, unison, sixth up".',
         "Identical with another, or part of it.",
     ]

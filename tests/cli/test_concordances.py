@@ -102,7 +102,7 @@ def test_since_and_only_after_melodies_were_added(tmp_path: Path) -> None:
             ["--matcher", "dp", "--radius", "1", "--level", "same"],
             "use either --level (a probability) or --radius (a distance), not both",
         ),
-        (["--radius", "1", "--fast"], "by a radius every two are compared"),
+        (["--radius", "1", "--fast"], "--fast cannot be used with --radius"),
         (["--matcher", "nobody", "--radius", "1"], "unknown matcher 'nobody'"),
         (["--radius", "-1"], "greater than or equal to 0"),
         (["--since", "nowhere"], "nowhere: no concordances that can be read"),

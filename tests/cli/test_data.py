@@ -113,7 +113,7 @@ def test_a_broken_download_leaves_nothing(
         monkeypatch.setitem(
             data.DATA_SETS, "toy", replace(toy, files=(toy.files[0], replace(toy.files[1], sha256="0" * 64)))
         )
-    with pytest.raises(RoslinError, match=r"the download failed .*; nothing was kept"):
+    with pytest.raises(RoslinError, match=r"the download failed .*; nothing was saved"):
         get("toy")
     assert list(cache.iterdir()) == []
 
@@ -196,7 +196,7 @@ def test_a_damaged_folder_of_the_user_is_left_alone(
     for name in CONTENT:
         (mine / name).write_bytes(b"changed")
     monkeypatch.setenv("ROSLIN_DATA", str(mine.parent))
-    with pytest.raises(RoslinError, match=r"a\.txt: wrong checksum.*; put the folder right that ROSLIN_DATA names"):
+    with pytest.raises(RoslinError, match=r"a\.txt: wrong checksum.*; correct or unset ROSLIN_DATA"):
         get("toy")
     assert (mine / "a.txt").read_bytes() == b"changed"
     assert not cache.exists()

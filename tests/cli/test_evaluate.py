@@ -205,7 +205,7 @@ def test_several_truths(folder: Path) -> None:
     assert good["fine"] == pytest.approx((5 / 9 + 1 / 2) / 2)
     assert tau == {"system": "Kendall's tau", "mine": 1.0, "fine": 1.0}
     same = roslin("evaluate", "--truth", "truth.qrel", "--truth", "truth.qrel", "good.run", code=2, folder=folder)
-    assert same.stderr.endswith("roslin: two truths are called 'mine'; every truth needs a name of its own\n")
+    assert same.stderr.endswith("roslin: two truths are called 'mine'; give each ground truth a different name\n")
 
 
 def test_remarks_on_every_truth(folder: Path, tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_an_empty_truth_is_reported(folder: Path, tmp_path: Path) -> None:
         (["truth.qrel", "nan.run"], "roslin: nan.run:2: bad score; expected a number; found 'NaN'"),
         (
             ["truth.qrel", "good.run", "--level", "95"],
-            "roslin: Invalid value: --level must lie between 0 and 1; got 95",
+            "roslin: Invalid value: --level must be between 0 and 1; got 95",
         ),
         (["truth.qrel", "good.run", "-m", "TN"], "roslin: TN needs the size of the collection, as in TN(size=2054)"),
     ],

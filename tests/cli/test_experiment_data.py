@@ -110,7 +110,7 @@ def test_a_study_is_moved(tmp_path: Path) -> None:
     target = f"sqlite:///{tmp_path / 'new.db'}"
     done = run("move", path, target)
     assert re.fullmatch(rf"{target}: 4 experts, \d+ events\n", done.stdout)
-    assert f"The old database still holds everything: sqlite:///{path / 'study.db'}" in done.stderr
+    assert f"The old database still contains everything: sqlite:///{path / 'study.db'}" in done.stderr
     assert "of 90 opinions" in run("status", path).stderr
     with pytest.raises(ExperimentError, match="a study is in it already"):
         run("move", path, "file")
@@ -136,12 +136,12 @@ def test_somebody_is_deleted_by_label_or_by_link(folder: Path, store: EventStore
     run("backup", folder, "-o", tmp_path / "copy")
     done = run("delete", folder, first.label, text="y\n")
     assert f"{first.label} is deleted" in done.stdout
-    assert f"This backup may hold them still: {tmp_path / 'copy'}" in done.stderr
+    assert f"This backup may still contain their data: {tmp_path / 'copy'}" in done.stderr
     signatures = SessionSigner(bytes.fromhex((folder / "key").read_text()))
     link = f"https://study.example.org/e/{signatures.token('link', second.name)}"
     run("delete", folder, link, "--yes")
     assert {each.label for each in store.experts()}.isdisjoint({first.label, second.label})
-    with pytest.raises(UnknownExpertError, match="nobody of this name"):
+    with pytest.raises(UnknownExpertError, match="no participant of the study has this label"):
         run("delete", folder, link, "--yes")
     with pytest.raises(UnknownExpertError, match=r"expected a label \(expert-007\) or a personal link"):
         run("delete", folder, "expert-999", "--yes")
@@ -152,7 +152,7 @@ def test_somebody_is_deleted_by_label_or_by_link(folder: Path, store: EventStore
 def test_a_study_in_which_nothing_is_kept(tmp_path: Path) -> None:
     with small_study(tmp_path) as made:
         path = made.path
-    with pytest.raises(ExperimentError, match="nothing is kept yet, because nobody was invited"):
+    with pytest.raises(ExperimentError, match="the study has no answers yet, because no participant was invited"):
         run("status", path)
     assert not (path / "study.db").exists()
     with pytest.raises(ExperimentError, match="no study; expected a folder"):

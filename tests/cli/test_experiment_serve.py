@@ -169,6 +169,6 @@ def test_trying_a_study_leaves_nothing_behind(tmp_path: Path) -> None:
         assert list((tmp_path / "temporary").glob("roslin-try-*"))
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=30)
-        assert "Nothing is kept" in log.read_text()
+        assert "Nothing is saved" in log.read_text()
     assert list((tmp_path / "temporary").glob("roslin-try-*")) == []
     assert {path.name for path in tmp_path.iterdir()} == {"study.toml", "server.log", "temporary"}

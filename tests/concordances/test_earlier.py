@@ -261,7 +261,7 @@ def copied(before: Path, place: Path, change: dict[str, object]) -> Path:
 
 
 def test_only_some_and_since(before: Path, tmp_path: Path) -> None:
-    earlier, message = earlier_pairs(before), "give either --only or --since"
+    earlier, message = earlier_pairs(before), "--only and --since cannot be combined"
     with (
         Collection(before.with_name("tunes.roslin")) as now,
         Work() as work,

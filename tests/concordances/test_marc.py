@@ -290,7 +290,7 @@ def test_a_patch_file_is_marcxml_with_the_number_and_the_new_fields(tmp_path: Pa
 
 def test_patches_do_not_mix_with_older_ones(tmp_path: Path) -> None:
     write_patches(MarcPatches((RecordPatch("1", ()),)), tmp_path / "patches")
-    with pytest.raises(ArgumentError, match="patches need a folder of their own; expected a new or empty one"):
+    with pytest.raises(ArgumentError, match="patches need a new or empty folder"):
         write_patches(MarcPatches((RecordPatch("2", ()),)), tmp_path / "patches")
     (tmp_path / "empty").mkdir()
     assert write_patches(MarcPatches(()), tmp_path / "empty") == []

@@ -174,7 +174,7 @@ def test_a_piece_of_something_else_is_refused(starter: Collection, tmp_path: Pat
     with Work() as work:
         find_pairs(starter, LEVEL, work, folder=tmp_path)
     changed = Join(str(starter.path), "another", str(tmp_path), is_exact=True, is_all=True, asked="")
-    with pytest.raises(CollectionError, match="the collection has changed since its comparison began"):
+    with pytest.raises(CollectionError, match="the collection has changed since the comparison started"):
         ChancePiece(changed)(0)
     (tmp_path / "table.bin").write_bytes(b"something else")
     damaged = Join(str(starter.path), starter.about["token"], str(tmp_path), is_exact=True, is_all=True, asked="")
@@ -188,7 +188,7 @@ def test_a_piece_of_something_else_is_refused(starter: Collection, tmp_path: Pat
 def test_another_comparison_is_not_mixed_in(starter: Collection, tmp_path: Path) -> None:
     with Work() as work:
         find_pairs(starter, LEVEL, work, folder=tmp_path)
-    with Work() as work, pytest.raises(ArgumentError, match="holds the work of another comparison"):
+    with Work() as work, pytest.raises(ArgumentError, match="contains the work of another comparison"):
         find_pairs(starter, 2 * LEVEL, work, folder=tmp_path)
 
 

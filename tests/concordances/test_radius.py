@@ -116,7 +116,7 @@ def test_it_goes_on_after_an_interruption(few: Collection, tmp_path: Path) -> No
     with Work() as work:
         found = find_within(few, "dp", 4.0, work, folder=tmp_path / "work")
     assert pairs_of(found) == pairs_of(whole)
-    with Work() as work, pytest.raises(ArgumentError, match="holds the work of another comparison"):
+    with Work() as work, pytest.raises(ArgumentError, match="contains the work of another comparison"):
         find_within(few, "dp", 3.0, work, folder=tmp_path / "work")
 
 
@@ -163,7 +163,7 @@ def test_words_and_files(few: Collection, tmp_path: Path) -> None:
     wanted = Certainty(4.0, "dp")
     with Work() as work:
         found = find_concordances(few, wanted, work, tmp_path / "found")
-        with pytest.raises(ArgumentError, match="by a radius every two are compared: --fast goes with --level only"):
+        with pytest.raises(ArgumentError, match="--fast cannot be used with --radius; use it with --level"):
             find_concordances(few, wanted, work, tmp_path / "other", exact=False)
     again = Concordances.read(tmp_path / "found", few)
     assert again.certainty == wanted

@@ -84,7 +84,7 @@ def test_dividing_again_replaces_them(starter: Collection, folder: Path) -> None
 
 @pytest.mark.parametrize("parts", [0, 1000])
 def test_too_many_shards(starter: Collection, tmp_path: Path, parts: int) -> None:
-    with Work() as work, pytest.raises(ArgumentError, match=f"has between 1 and so many shards; got {parts}"):
+    with Work() as work, pytest.raises(ArgumentError, match=f"has between 1 and that many shards; got {parts}"):
         write_shards(starter, tmp_path / "shards", parts, work)
 
 
@@ -119,7 +119,7 @@ def test_shards_of_a_roslin_that_measures_otherwise(starter: Collection, folder:
     (folder / SHARDS).write_text(json.dumps(about))
     with (
         Shards(folder) as shards,
-        pytest.raises(CollectionError, match="made by a Roslin that measures otherwise; divide the collection again"),
+        pytest.raises(CollectionError, match="made by an incompatible version of Roslin; divide the collection again"),
     ):
         shards.search(starter["la-folia"], "roslin(compare='both')")
 

@@ -107,7 +107,7 @@ def test_a_name_that_is_taken_and_other_arguments_are_refused() -> None:
         ArgumentError, match=r"must take the groups of a truth and a ranking to be a measure; got wrong"
     ):
         measure(wrong)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="a class says its name, summary and reference itself"):
+    with pytest.raises(ArgumentError, match="name, summary and reference can be given for a function"):
         register_measure(Broken, name="x")
     with pytest.raises(ArgumentError, match="a measure must be a name, such as 'ADR'; got 3"):
         measure(3)  # type: ignore[arg-type]

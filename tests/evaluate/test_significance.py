@@ -88,7 +88,7 @@ def test_intervals_of_little() -> None:
     assert np.isnan(mean_intervals(np.ones((2, 3, 0)))).all()
     assert np.isnan(mean_intervals([2.0, 2.0], upper=np.inf)).all()
     assert mean_intervals(np.ones((2, 3, 4)), upper=[1.0, 1.0, np.inf]).shape == (2, 3, 2)
-    with pytest.raises(ArgumentError, match="level must lie between 0 and 1; got 1"):
+    with pytest.raises(ArgumentError, match="level must be between 0 and 1; got 1"):
         mean_intervals([0.1, 0.2], level=1)
     with pytest.raises(ArgumentError, match="a value is NaN"):
         mean_intervals([1.0, math.nan])
@@ -230,7 +230,7 @@ def test_planned_comparisons() -> None:
     assert len(pairs.rows) == 4
     with pytest.raises(UnknownNameError, match="'worse'"):
         compare(evaluation, against="worse")
-    with pytest.raises(ArgumentError, match="level must lie between 0 and 1; got 2"):
+    with pytest.raises(ArgumentError, match="level must be between 0 and 1; got 2"):
         compare(evaluation, level=2)
 
 
@@ -308,7 +308,7 @@ def test_bootstrap_intervals_of_little() -> None:
     assert bootstrap_intervals(np.arange(24.0).reshape(2, 3, 4), resamples=50).shape == (2, 3, 2)
     assert np.isnan(bootstrap_intervals(np.ones((2, 3, 4)))).all()
     assert np.isnan(bootstrap_intervals(np.ones((2, 3, 0)))).all()
-    with pytest.raises(ArgumentError, match="level must lie between 0 and 1; got 1"):
+    with pytest.raises(ArgumentError, match="level must be between 0 and 1; got 1"):
         bootstrap_intervals(np.ones(3), level=1)
     with pytest.raises(ArgumentError, match="a value is NaN"):
         bootstrap_intervals(np.array([1.0, math.nan]))
@@ -362,7 +362,7 @@ def test_effect_sizes() -> None:
     assert effect_size(np.array([1.0, 1.0]), np.array([1.0, 1.0])) == 0.0
     assert effect_size(np.array([1.0, 1.0]), np.array([2.0, 2.0])) == -math.inf
     assert math.isnan(effect_size(np.array([1.0]), np.array([2.0])))
-    with pytest.raises(ArgumentError, match="both systems need one value a query"):
+    with pytest.raises(ArgumentError, match="both systems need one value per query"):
         effect_size(np.array([1.0]), np.array([1.0, 2.0]))
     with pytest.raises(ArgumentError, match="a value is NaN"):
         permutation_test(np.array([math.nan]), np.array([1.0]))

@@ -255,7 +255,7 @@ def test_the_log_of_sqlite_is_not_emptied_under_a_reader(tmp_path: Path, monkeyp
     reading = store.histories()
     next(reading)
     monkeypatch.setattr(database_module, "_BUSY_SECONDS", 0)
-    with pytest.raises(NotKeptError, match="the database was not written anew: somebody else reads all the time"):
+    with pytest.raises(NotKeptError, match="the database was not rewritten: another process keeps reading it"):
         store.database.forget_deleted()
     assert len(list(reading)) == 1
     store.database.forget_deleted()

@@ -112,9 +112,12 @@ def test_a_practice_of_pictures(tmp_path: Path) -> None:
         ("king,king.svg,,", r"a file of another kind; expected one that ends with \.png, \.jpg, \.jpeg, \.webp; found"),
         ("king,,king.mid,", r"a file of another kind; expected one that ends with \.mp3, \.ogg, \.wav, \.flac; found"),
         ("king,queen.mp3,,", "a file of another kind"),
-        ("king,false.png,,", "false.png is not what its ending says; expected png; found 'jpeg'"),
-        ("king,script.png,,", "script.png is not what its ending says; expected png; found 'something else'"),
-        ("king,empty.png,,", "empty.png is not what its ending says; .* found 'something else'"),
+        ("king,false.png,,", "false.png is not of the kind that its ending names; expected png; found 'jpeg'"),
+        (
+            "king,script.png,,",
+            "script.png is not of the kind that its ending names; expected png; found 'something else'",
+        ),
+        ("king,empty.png,,", "empty.png is not of the kind that its ending names; .* found 'something else'"),
         ("king,huge.png,,", "a file is too large; expected 20 MiB at most; found 'huge.png, 20,971,528 bytes'"),
     ],
 )

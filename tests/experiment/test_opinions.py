@@ -66,5 +66,5 @@ def test_rank_depends_on_which_others_are_there() -> None:
 def test_who_does_not_exist() -> None:
     with pytest.raises(UnknownNameError, match="unknown model 'mallow'; known: mallows, plackett-luce, context"):
         Population(a_plan(), model="mallow")
-    with pytest.raises(ArgumentError, match="noise must lie between 0 and 1; got 2"):
+    with pytest.raises(ArgumentError, match="noise must be between 0 and 1; got 2"):
         Population(a_plan(), noise=2)

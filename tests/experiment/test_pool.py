@@ -179,7 +179,7 @@ def test_a_query_from_elsewhere(starter: Collection) -> None:
         ({"also": "colour=red"}, r"pool\.also: unknown field 'colour'"),
         ({"costs": "UD=2", "note_count": "3.."}, r"pool\.costs: is for contour and rhythm"),
         ({"costs": "UD", "contour": 3}, r"pool\.costs: costs must be NAME=NUMBER"),
-        ({"times": 3, "note_count": "3.."}, r"pool\.times: says in how many places a motive must be"),
+        ({"times": 3, "note_count": "3.."}, r"pool\.times: needs a motive"),
         ({"matchers": ["dpp"]}, r"pool\.matchers: .*dpp"),
         ({"matchers": {"dp": 0}}, r"pool\.matchers\.dp: the number is too small; expected 1 or more; found 0"),
         ({"matchers": ["dp"], "disagreement": 2}, r"disagreement: needs systems that disagree; .* found 1"),
@@ -188,7 +188,7 @@ def test_a_query_from_elsewhere(starter: Collection) -> None:
         ({"matchers": ["dp"], "add": ["ode-to-joy"]}, r"pool\.add: this is the query; expected query_among_candidates"),
         ({"matchers": ["dp"], "leave_out": ["zz"]}, r"pool\.leave_out: no melody of starter\.roslin"),
         ({"also": "title=Roslin", "most": 2}, r"pool\.most: more than that were .* 4 or more; found 2"),
-        ({"most": 20}, "pool: nothing says where candidates come from; expected a filter, also, matchers or add"),
+        ({"most": 20}, "pool: no source of candidates is given; expected a filter, also, matchers or add"),
         ({"where": "title=no such tune"}, "pool: the pool has 0 candidates; expected at least 2; found '243 melodies"),
     ],
 )  # fmt: skip

@@ -207,7 +207,7 @@ def test_nobody_unknown_writes(store: EventStore) -> None:
         lambda: store.add("x", "read"),
         lambda: store.withdraw("x"),
     ):
-        with pytest.raises(UnknownExpertError, match="nobody of this name takes part"):
+        with pytest.raises(UnknownExpertError, match="no participant of the study has this label"):
             call()
     assert store.events("x") == []
 

@@ -254,7 +254,7 @@ def test_a_matcher_without_rules_is_shown_by_an_aid() -> None:
     assert step.within is not None
     assert repr(step.within.matcher) == "dp(place='inside')"
     assert found.leading == step.within
-    assert found.sentence.startswith("As an aid to the eye, notes side by side: 5 agree; transposed down")
+    assert found.sentence.startswith("As a visual aid, notes side by side: 5 agree; transposed down")
     assert found.pairs == tuple((row, row) for row in range(5))
     assert found.transposition == -10
     assert "An aid to the eye: distance 0.0000 (dp(place='inside'))" in str(found)
@@ -271,7 +271,7 @@ def test_a_matcher_without_rules_that_depends_on_the_others() -> None:
 def test_melodies_too_long_for_an_aid() -> None:
     long = Melody.from_notes(range(600), [1] * 600, [60, 62, 64, 65] * 150)
     found = Constant().explain(long, [long])
-    assert found.sentence == "The two are too long to be laid side by side."
+    assert found.sentence == "The two melodies are too long to be shown side by side."
     assert (found.pairs, found.leading, found.distance) == ((), None, 0.75)
 
 
@@ -355,7 +355,8 @@ def test_the_penalty_of_twv_is_that_of_the_list() -> None:
     assert chosen.explain(query, [half, near]).distance == pytest.approx(1 / 6)
     assert found[3].steps == ()
     assert (
-        found[3].sentence == "0 of 2 expected segments found: none is within the radius, so the melody is in no list."
+        found[3].sentence
+        == "0 of 2 expected segments found: none is within the radius, so the melody is not in the list."
     )
     assert (found[3].to_dict()["distance"], found[3].to_dict()["start"]) == (None, None)
 

@@ -99,7 +99,10 @@ def test_words() -> None:
     assert [step.words for step in found.steps] == [f"segment {number}" for number in range(1, 12)]
     assert found.distance == 0
     nothing = explain(load("'8CxCDxDExF''CDE")[0], TUNES[60], "twv_covered(radius=0.01)")
-    assert nothing.sentence == "0 of 2 expected segments found: none is within the radius, so the melody is in no list."
+    assert (
+        nothing.sentence
+        == "0 of 2 expected segments found: none is within the radius, so the melody is not in the list."
+    )
     assert str(nothing).startswith(nothing.sentence)
     assert [row["cost"] for row in nothing.short_table.rows] == [np.inf]
     assert (nothing.steps, nothing.pairs, nothing.place, nothing.distance) == ((), (), None, np.inf)
@@ -143,7 +146,7 @@ def test_notes_without_length() -> None:
     table["pitch_midi"], table["pitch_base40"], table["onset_ticks"] = 60, 162, [0, 40320]
     silent = Melody(table)
     found = explain(CASTLE, silent, "emd")
-    assert found.sentence == "No note of the melody lasts."
+    assert found.sentence == "The melody has no notes with a duration."
     assert found.distance == matcher("emd").distances(CASTLE, [silent])[0]
     assert explain(CASTLE, silent, "twv").distance == np.inf
     with pytest.raises(MelodyError, match="the query has no weight; expected at least one note that lasts"):

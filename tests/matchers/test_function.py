@@ -135,7 +135,7 @@ def test_registered_it_is_known_by_name() -> None:
     assert (matcher("half").summary, matcher("half").reference) == ("Half of it.", "me")
     assert matcher("half").distances(TUNES[0], TUNES).tolist() == [value / 2 for value in expected()]
     assert halved(TUNES[0], [TUNES[0]]).tolist() == [0]
-    with pytest.raises(ArgumentError, match="a class says its name, summary and reference itself"):
+    with pytest.raises(ArgumentError, match="name, summary and reference can be given for a function"):
         register_matcher(DP, name="other")
     with pytest.raises(ArgumentError, match="a matcher must be a class made from Matcher; got 3"):
         register_matcher(3)

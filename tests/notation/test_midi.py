@@ -158,7 +158,7 @@ def test_rounding_does_not_add_up() -> None:
     assert only(data, strict=True).end_ticks == Q
 
 
-@pytest.mark.parametrize("division", [0xE728, 0xE804, 0xE250, 0xE350])  # 25, 24, 30 and 29.97 frames a second
+@pytest.mark.parametrize("division", [0xE728, 0xE804, 0xE250, 0xE350])  # 25, 24, 30 and 29.97 frames per second
 def test_time_in_seconds_is_read_with_a_warning(division: int) -> None:
     record, problem = warning(smf(track("00 90 3C 50", "28 80 3C 40"), division=division))
     (note,) = notes_of(record.melody_or_raise())

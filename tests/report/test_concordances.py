@@ -81,7 +81,7 @@ def test_longer_values_and_other_ends_are_no_differences() -> None:
         == "note for note the same; ends 1 note earlier; in note values twice as long; in 2/2 instead of c."
     )
     longer = compared(first, pae.read("%G-2@c '4CDEF/GAGE/2DC/4EFGE//"))
-    assert longer.words == "note for note the same; goes on for 4 notes."
+    assert longer.words == "note for note the same; continues for 4 notes."
 
 
 def test_a_grace_note_differs_unless_both_have_it() -> None:
@@ -179,7 +179,7 @@ def test_how_sure_a_group_is_is_said_in_words(groups: list[GroupSummary]) -> Non
     chain, pair = groups[0], groups[1]
     assert chain.certainty_words == "The weakest of its pairs is rated “probably”: a probability of 78 %."
     assert chain.stability_words == (
-        "Not stable: at a probability of 95 % only 17% of its melodies, two by two, stay together."
+        "Not stable: at a probability of 95 % only 17% of its pairs of melodies stay together."
     )
     assert chain.weak_links[0] == (
         "Only the resemblance of 400-1.1.1 and 402-1.1.1 links 2 melodies with 2 others: a probability of 95 %."
@@ -237,22 +237,22 @@ def test_the_page_needs_nothing_and_escapes_everything(page: str) -> None:
 
 def test_the_page_says_what_was_compared_and_how_sure_it_is(page: str, found: Concordances) -> None:
     said = compared_words(found)
-    assert said[0].startswith("10 melodies of tunes.roslin were compared with each other; by roslin(compare='both')")
+    assert said[0].startswith("10 melodies of tunes.roslin were compared with each other, using roslin(compare='both')")
     assert "A pair counts with a probability of at least 50 % of being the same tune" in said[1]
     assert "2 pairs of the 7 found here have sources that name different composers" in said[1]
     part = replace(found.pairs, is_exact=False, is_all=False)
     said = compared_words(Concordances(found.store, part))
     assert said[0].startswith("Of 10 melodies of tunes.roslin, only those that share something rare were compared")
-    assert said[1] == "Only pairs with a new melody were looked for."
+    assert said[1] == "Roslin searched only for pairs with a new melody."
     assert "Roslin 0." in page
-    assert "does not say who wrote it" in page
+    assert "may be by different composers" in page
 
 
 def test_one_is_said_in_the_singular(found: Concordances, tmp_path: Path) -> None:
     assert "1 pair of the 7 found here has sources that name different composers" in compared_words(found, 1)[1]
     left = Concordances(found.store, replace(found.pairs, left_copies=1, folded=1))
     assert compared_words(left)[2:4] == [
-        "1 more pair has the same notes, but these are so few or common that its probability is lower.",
+        "1 more pair has the same notes, but they are too few or too common for a higher probability.",
         "1 melody has the same notes as more than 999 others, and is linked to the first only.",
     ]
     left = Concordances(found.store, replace(found.pairs, left_copies=20, folded=1200))
@@ -261,16 +261,16 @@ def test_one_is_said_in_the_singular(found: Concordances, tmp_path: Path) -> Non
     with Collection.build([pae.read(TUNE)], tmp_path / "one.roslin") as one:
         for is_exact in (True, False):
             alone = Concordances(one, replace(found.pairs.narrowed(-1.0), melodies=1, is_exact=is_exact))
-            assert compared_words(alone)[0].startswith("one.roslin has too few melodies to compare; by roslin")
+            assert compared_words(alone)[0].startswith("one.roslin has too few melodies to compare, using roslin")
 
 
 def test_every_line_can_be_heard_and_every_source_is_listed(page: str) -> None:
-    played = re.findall(r'<button [^>]*aria-label="(Play [^"]*)"', page)
+    played = re.findall(r'<button [^>]*aria-label="(Listen [^"]*)"', page)
     assert played == [
-        "Play A of group 1",
-        "Play B of group 1",
-        "Play C of group 1",
-        *(f"Play A of group {number}" for number in (2, 3, 4)),
+        "Listen to A of group 1",
+        "Listen to B of group 1",
+        "Listen to C of group 1",
+        *(f"Listen to A of group {number}" for number in (2, 3, 4)),
     ]
     for written in re.findall(r'<figure class="melody line" data-notes="([^"]*)"', page):
         assert len(json.loads(written)) > 8
@@ -371,8 +371,8 @@ def test_a_radius_says_nothing_of_chance(tmp_path: Path) -> None:
     assert summary.certainty_words == "The weakest of its pairs: distance 0.2 by dp."
     assert summary.stability_words == "Stable: it stays whole at half the radius."
     said = " ".join(compared_words(found))
-    assert "distance at most 1 by dp, from either of the two to the other" in said
-    assert "nothing says how often chance brings it" in said
+    assert "distance at most 1 by dp, in either direction" in said
+    assert "there is no chance estimate for it" in said
     page = concordances_page(found, summaries(found))
     assert "probab" not in page
     assert "nan" not in re.sub(r"<[^>]+>", "", page).lower().split()

@@ -64,7 +64,7 @@ def test_the_page_needs_nothing_and_escapes_everything() -> None:
 def test_every_melody_is_engraved_and_can_be_played() -> None:
     page = page_of(pae.read("%G-2@3/4 '4CDE/gF2.G//").with_metadata(title="A tune"))
     assert page.count('class="notation"') == page.count("<figure") == 2
-    assert re.findall(r'<button [^>]*aria-label="([^"]*)"', page) == ["Play the query", "Play A tune"]
+    assert re.findall(r'<button [^>]*aria-label="([^"]*)"', page) == ["Listen to the query", "Listen to A tune"]
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     assert {"query-note-4", "result-1-note-4"} <= set(ids)
@@ -96,7 +96,7 @@ def test_matched_notes_are_marked() -> None:
     drawn = melody_figure(pae.read("'4CDEC"), "a tune", "x-", [2, 3])
     assert drawn.count("matched note") == 2
     assert 'data-from="1.2"' in drawn
-    assert "Play a tune from the match" in drawn
+    assert "Listen to a tune from the match" in drawn
     assert melody_figure(pae.read("'4CDEC"), "a tune", "x-", [0]).count("<button") == 1
     assert marked("<svg></svg>", []) == "<svg></svg>"
 
@@ -131,4 +131,4 @@ def test_a_line_is_drawn_where_chance_begins() -> None:
     assert "<strong>Found.</strong>" in above
     assert CHANCE_LINE not in results_page(melody, run[:2], [melody] * 2, "")
     nothing = Run([Ranking("q", ("d",), (0.9,), expected=(90.0,))], kind="distance")
-    assert "Nothing better than chance; the nearest are shown" in results_page(melody, nothing, [melody], "")
+    assert "Nothing better than chance; the closest are shown" in results_page(melody, nothing, [melody], "")

@@ -61,7 +61,7 @@ def test_a_query_that_a_run_lacks_is_said() -> None:
 @pytest.mark.parametrize(
     ("runs", "options", "error", "message"),
     [
-        ([], {}, ArgumentError, "there is nothing to put together"),
+        ([], {}, ArgumentError, "no run is given"),
         ([ONE], {"method": "best"}, UnknownNameError, "unknown method of fusion 'best'"),
         ([ONE], {"scale": "loud"}, UnknownNameError, "unknown scale of fusion 'loud'"),
         ([ONE], {"weights": (1, 2)}, ArgumentError, "weights must be one for each of 1 run; got 2"),

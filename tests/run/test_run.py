@@ -97,7 +97,7 @@ def test_runs_of_one_system_are_joined() -> None:
         Run.joined([DISTANCES, DISTANCES["q2"]])
     with pytest.raises(ArgumentError, match="runs of distances and of scores cannot be joined"):
         Run.joined([DISTANCES, SCORES])
-    with pytest.raises(ArgumentError, match="nothing to join"):
+    with pytest.raises(ArgumentError, match="no run is given"):
         Run.joined([])
     with pytest.raises(UnknownNameError, match="unknown kind of run 'similarity'"):
         Run({}, kind="similarity")  # type: ignore[arg-type]

@@ -258,12 +258,12 @@ def test_words() -> None:
         "same tune", "probably", "perhaps", "unlikely", "no more alike than chance",
     ]  # fmt: skip
     assert expected_words(0.00012) == "0.00012"
-    assert headline_of(math.inf) == "Nothing better than chance; the nearest are shown"
+    assert headline_of(math.inf) == "Nothing better than chance; the closest are shown"
 
 
 def test_a_short_incipit_with_which_the_query_begins_is_not_yet_found() -> None:
     begun = Ranking("q", ("short", "b"), (-1.0, -1.2), expected=(11.0, 15.0), distances=(0.3, 0.4), same=(4, 0))
-    assert Run([begun], kind="score").headline == "Nothing better than chance; the nearest are shown"
+    assert Run([begun], kind="score").headline == "Nothing better than chance; the closest are shown"
     assert Run([replace(begun, agreeing=1)], kind="score").headline == "Found"
     assert Run([replace(begun, expected=(0.05, 15.0), same=(12, 0))], kind="score").headline == "Found"
 

@@ -233,10 +233,10 @@ def test_simulations_that_make_no_sense() -> None:
         ({"candidates": [3, 4], "queries": 3}, "3 queries, but numbers of candidates for 2"),
         ({"candidates": 0}, "candidates must be at least 1; got 0"),
         ({"experts": 0}, "experts must be at least 1; got 0"),
-        ({"noise": 1.5}, "noise must lie between 0 and 1; got 1.5"),
+        ({"noise": 1.5}, "noise must be between 0 and 1; got 1.5"),
         ({"noise": [0.5, 0.5]}, "1 query, but 2 values of noise"),
         ({"seed": -1}, "seed must be 0 or more; got -1"),
-        ({"carelessness": -1}, "carelessness must lie between 0 and 1; got -1"),
+        ({"carelessness": -1}, "carelessness must be between 0 and 1; got -1"),
     ):
         with pytest.raises(ArgumentError, match=message):
             simulate_rankings(**arguments)

@@ -339,7 +339,7 @@ def test_neighbours() -> None:
     assert more_experts(same)[0].needed is None
     alone = as_rankings([("q", "ann", "a", 1), ("q", "ann", "b", 2)])["q"]
     assert more_experts(alone)[0].more is None
-    with pytest.raises(ArgumentError, match=r"power must lie between 0 and 1; got 1.0"):
+    with pytest.raises(ArgumentError, match=r"power must be between 0 and 1; got 1.0"):
         more_experts(said, power=1.0)
     with pytest.raises(ArgumentError, match="seed must be 0 or more; got -1"):
         more_experts(said, seed=-1)

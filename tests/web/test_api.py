@@ -104,7 +104,7 @@ def test_a_matcher_without_an_estimate_of_chance_has_no_line(client: TestClient)
 def test_nothing_close_and_remarks_are_said(client: TestClient) -> None:
     answer = client.get("/api/search", params={"q": NONSENSE}).json()
     assert not answer["is_close"]
-    assert answer["headline"] == "Nothing better than chance; the nearest are shown"
+    assert answer["headline"] == "Nothing better than chance; the closest are shown"
     assert len(answer["results"]) == 10
     assert answer["remarks"] == ["All notes of the query are equally long, so the rhythm was ignored."]
     assert client.get("/api/search", params={"q": FRERE, "matcher": "dp"}).json()["remarks"] == []

@@ -86,7 +86,7 @@ def test_groups_are_told_in_the_language_of_each_reader(visitor: TestClient) -> 
         said = html.unescape(re.sub(r"<[^>]*>", " ", main))
         assert english.search(said) is None, english.search(said)
     german = visitor.get(GROUP, headers={"Accept-Language": "de"}).text
-    assert "Das schwächste ihrer Paare gilt als „wahrscheinlich“: eine Wahrscheinlichkeit von 78 %." in german
+    assert "Das schwächste ihrer Paare ist als „wahrscheinlich“ bewertet: eine Wahrscheinlichkeit von 78 %." in german
     assert visitor.get(GROUP).text == first
 
 
@@ -229,7 +229,7 @@ def test_nothing_is_written_without_a_name(visitor: TestClient, settings: Settin
     csrf = token(visitor.get("/concordances").text)
     answer = visitor.post("/concordances/decide", data={"csrf": csrf, "group": "400-1.1.1", "verdict": "accept"})
     assert answer.status_code == 403
-    assert "who you are" in answer.text
+    assert "enter your name" in answer.text
     for name in ("", "x" * 101, "a\x00b"):
         sent = {"csrf": csrf, "name": name}
         assert visitor.post("/concordances/reviewer", data=sent).status_code == 422
@@ -282,14 +282,14 @@ def test_pages_that_are_open_to_others_are_for_reading(settings: Settings) -> No
     with TestClient(create_app(replace(settings, is_open=True)), follow_redirects=False) as client:
         for address in ("/concordances", GROUP):
             page = client.get(address)
-            assert "For reading" in page.text
+            assert "Read-only" in page.text
             assert "csrf" not in page.text
             assert "set-cookie" not in page.headers
         for address in ("/concordances/decide", "/concordances/reviewer", "/concordances/leave"):
             sent = {"group": "400-1.1.1", "verdict": "accept", "name": "M. Weiss", "csrf": "x"}
             answer = client.post(address, data=sent)
             assert answer.status_code == 403
-            assert "for reading" in answer.text
+            assert "read-only" in answer.text
     assert decisions(settings) == []
 
 

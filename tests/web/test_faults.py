@@ -190,7 +190,7 @@ def test_strangers_wait_for_no_endless_comparison(settings: Settings, tmp_path: 
 
 def test_only_so_many_search_at_once(settings: Settings) -> None:
     library = Library(replace(settings, searches_at_once=1, search_seconds=0.05))
-    with library.slot(), pytest.raises(BusyError, match="many people are searching"), library.slot():
+    with library.slot(), pytest.raises(BusyError, match="the server is busy with other searches"), library.slot():
         pass
     with library.slot():  # given back
         assert library.searching == 1
@@ -307,7 +307,7 @@ def test_a_search_that_nobody_waits_for_ends(settings: Settings) -> None:
     from roslin.web.search import find
 
     library = Library(settings)
-    with pytest.raises(GoneError, match="nobody waits"):
+    with pytest.raises(GoneError, match="the client disconnected"):
         find(library, SearchParams(q=FRERE), Wait(is_gone=True))
     assert library.searching == 0
     library.close()
@@ -321,7 +321,7 @@ def test_whoever_stops_listening_has_gone() -> None:
         while not wait.is_gone:
             time.sleep(0.01)
         seen.append(True)
-        raise GoneError("nobody waits")
+        raise GoneError("the client disconnected")
 
     async def listen_once() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))

@@ -104,7 +104,7 @@ def _without_languages(page: str) -> str:
 
 def test_a_record_is_pasted_or_sent(client: TestClient) -> None:
     pasted = client.post("/identify", data={"q": MARC, "record": "77"}).text
-    assert "2 records were given: 77, 78. This is the answer for 77." in pasted
+    assert "The file has 2 records: 77, 78. This is the answer for 77." in pasted
     assert "1 of 2 incipits were found there." in pasted
     sent = client.post("/identify", data={"q": "what is sent counts", "record": "77"}, files={"file": ("a.xml", MARC)})
     assert "This is the answer for 77." in sent.text

@@ -26,11 +26,11 @@ class Loud(Words):
 
 
 def test_words_are_english_until_others_are_in_use() -> None:
-    assert (_("Play"), ngettext("one", "many", 0), number(1234.56, 1)) == ("Play", "many", "1,234.6")
+    assert (_("Listen"), ngettext("one", "many", 0), number(1234.56, 1)) == ("Listen", "many", "1,234.6")
     with in_words(Loud()) as loud:
         assert words() is loud
-        assert environment().from_string('{{ _("Play") }}').render() == "PLAY"
-    assert _("Play") == "Play"
+        assert environment().from_string('{{ _("Listen") }}').render() == "LISTEN"
+    assert _("Listen") == "Listen"
 
 
 def test_numbers_as_their_readers_write_them() -> None:
@@ -112,7 +112,7 @@ def test_an_explanation_is_in_the_language_of_its_reader(client: TestClient, nam
     assert sorted(set(_ENGLISH.findall(said))) == []
     assert "Abstand" in said
     english = client.get("/api/explain", params=asked, headers={"Accept-Language": "de"}).json()
-    assert not re.search("Noten|Vorlage|Takt|Abschnitt|Folge", str(english))
+    assert not re.search("Noten|Suchmelodie|Takt|Abschnitt|Folge", str(english))
 
 
 def test_filters_are_told_in_the_language_of_their_reader(client: TestClient) -> None:

@@ -128,7 +128,7 @@ def links(page: str, label: str) -> list[str]:
 
 def test_a_page_is_narrowed_by_links(client: TestClient) -> None:
     page = client.get("/", params={"q": FRERE}).text
-    assert "Counted over the 5 melodies above the line where chance begins." in page
+    assert "Counted over the 5 melodies that are better than chance." in page
     assert "Download the 5 melodies above the line:" in page
     (table,) = links(page, "CSV")
     assert client.get(table).text.count("\r\n") == 1 + 5
@@ -183,11 +183,11 @@ def test_what_catalogues_say_is_only_ever_text(client: TestClient) -> None:
 def test_methods_side_by_side(client: TestClient) -> None:
     """What both found says so in both columns; what one cannot do it says in its own."""
     page = client.get("/", params={"q": FRERE}).text
-    (address,) = links(page, "Compare methods side by side")
+    (address,) = links(page, "Compare matchers side by side")
     both = client.get(address).text
     lists = [search(client, matcher=name)["results"] for name in ("roslin", "dp")]
     first, second = ({hit["id"] for hit in found} for found in lists)
-    assert both.count("Also found by method 2.") == both.count("Also found by method 1.") == len(first & second) == 6
+    assert both.count("Also found by matcher 2.") == both.count("Also found by matcher 1.") == len(first & second) == 6
     asked: dict[str, Any] = {"q": FRERE, "compare": "contour", "methods": ["roslin", "dp", "nobody"]}
     mixed = unescape(client.get("/side-by-side", params=asked).text)
     assert "Dp cannot compare contours" in mixed

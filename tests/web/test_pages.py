@@ -53,7 +53,7 @@ def test_a_line_shows_where_chance_begins(client: TestClient) -> None:
     asked: dict[str, Any] = {"id": "roslin-castle"}
     page = client.get("/results", params=asked).text
     assert page.count('<li class="card"') == 10
-    before, line, after = page.partition('<li class="chance">Below this line, as many are expected by chance.</li>')
+    before, line, after = page.partition('<li class="chance">Results below this line are no better than chance.</li>')
     assert line
     assert '<strong class="meaning no">' not in before
     assert after.count('<strong class="meaning no"><a href="/about#labels">no more alike than chance</a></strong>') > 2
@@ -61,7 +61,7 @@ def test_a_line_shows_where_chance_begins(client: TestClient) -> None:
     assert "Show all" not in page
     assert client.get("/results", params={**asked, "all": True}).text == page
     second = client.get("/results", params={**asked, "page": 2}).text
-    assert "Below this line" not in second
+    assert "Results below this line" not in second
     assert re.findall(r"<h2[^>]*>(.*?)</h2>", second) == ["Results 11 to 20"]
 
 
@@ -69,14 +69,14 @@ def test_the_line_may_be_the_first_of_a_page(client: TestClient) -> None:
     asked: dict[str, Any] = {"id": "roslin-castle", "copies": "apart"}
     above = sum(hit["above_chance"] for hit in client.get("/api/search", params={**asked, "k": 20}).json()["results"])
     first, second = (client.get("/results", params={**asked, "k": above, "page": page}).text for page in (1, 2))
-    assert "Below this line" not in first
-    assert second.index("Below this line") < second.index('<li class="card"')
+    assert "Results below this line" not in first
+    assert second.index("Results below this line") < second.index('<li class="card"')
 
 
 def test_other_methods_have_no_headline_no_labels_and_no_line(client: TestClient) -> None:
     page = client.get("/results", params={"q": "'4CDEFGA", "matcher": "dp"}).text
     assert re.findall(r"<h2[^>]*>(.*?)</h2>", page) == ["Results 1 to 10"]
-    for absent in ('class="meaning', "Below this line", "by chance", "Nothing", "notes are few"):
+    for absent in ('class="meaning', "Results below this line", "by chance", "Nothing", "notes are few"):
         assert absent not in page
 
 
@@ -129,8 +129,8 @@ def test_exact_fragments_are_never_called_chance(client: TestClient) -> None:
 
 def test_nothing_close_is_the_first_thing_seen(client: TestClient) -> None:
     page = client.get("/results", params={"q": NONSENSE}).text
-    assert re.findall(r"<h2[^>]*>(.*?)</h2>", page) == ["Nothing better than chance; the nearest are shown"]
-    assert page.index("Nothing better") < page.index("Below this line") < page.index('<li class="card"')
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", page) == ["Nothing better than chance; the closest are shown"]
+    assert page.index("Nothing better") < page.index("Results below this line") < page.index('<li class="card"')
     assert (
         page.index("Nothing better") < page.index("All notes of the query are equally long") < page.index("card query")
     )
@@ -224,13 +224,13 @@ def test_other_refusals_are_pages(client: TestClient) -> None:
 def test_explain(client: TestClient, matcher: str) -> None:
     page = client.get("/explain", params={"q": FRERE, "candidate": "frere-jacques-2", "matcher": matcher}).text
     kind = roslin_matcher(matcher).kind
-    assert "Which note went where" in page
+    assert "Corresponding notes" in page
     assert '<svg xmlns="http://www.w3.org/2000/svg" class="flow"' in page
-    assert ("What each move costs" in page) == (kind == "transport")
+    assert ("Cost of each move" in page) == (kind == "transport")
     assert ("side by side</h2>" in page) == (kind == "alignment")
     assert ("Runs that both have" in page) == (kind == "grams" or matcher == "fm")
     assert ("Notes that coincide" in page) == (kind == "places")
-    assert ("What each measure adds" in page) == (kind == "sum")
+    assert ("Contribution of each matcher" in page) == (kind == "sum")
     assert "matched note" in page
 
 

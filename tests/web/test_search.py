@@ -97,7 +97,7 @@ def test_a_matcher_without_rules_is_shown_by_an_aid(library: Library) -> None:
     MATCHERS.register(Backwards)
     match = matches(library, "backwards", title="Jacques")["frere-jacques-2"]
     assert match.kind == "likeness"
-    assert match.sentence.startswith("As an aid to the eye, notes side by side: ")
+    assert match.sentence.startswith("As a visual aid, notes side by side: ")
     why = why_found(library, ExplainParams(q=FRERE, matcher="backwards", candidate="frere-jacques-2"))
     assert (why.kind, why.leading is not None) == ("likeness", True)
     assert why.distance == 243 - library.collection.numbers(["frere-jacques-2"])[0]
@@ -155,8 +155,11 @@ def test_very_long_melodies(settings: Settings, tmp_path: Path) -> None:
     Collection.build(tunes, path).close()
     library = Library(replace(settings, collection=str(path)))
     for name, sentences in (
-        ("emd", ("As an aid to the eye, notes side by side: 240 agree;", "The two are too long to be laid side by")),
-        ("dp", ("Notes side by side: 240 agree;", "The two are too long to be laid side by side.")),
+        (
+            "emd",
+            ("As a visual aid, notes side by side: 240 agree;", "The two melodies are too long to be shown side by"),
+        ),
+        ("dp", ("Notes side by side: 240 agree;", "The two melodies are too long to be shown side by side.")),
     ):
         asked: dict[str, Any] = {"id": "60", "matcher": name}
         explained = [why_found(library, ExplainParams(**asked, candidate=candidate)) for candidate in ("60", "600")]

@@ -55,8 +55,8 @@ def test_values_stand_in_both(path: Path) -> None:
 
 def test_the_catalogue_knows_what_is_said() -> None:
     places = {message.id: {name for name, _ in message.locations} for message in said() if message.id}
-    assert places["Go on"] >= {"consent.html", "questions.html"}
-    assert "participants.py" in places["Please give a number."]
+    assert places["Continue"] >= {"consent.html", "questions.html"}
+    assert "participants.py" in places["Please enter a number."]
     assert "sentences.py" in places["Same tune, any key and tempo (recommended)"]
     assert "results.js" in places["Drawing …"]
     assert ("One answer needs your attention.", "{count} answers need your attention.") in places

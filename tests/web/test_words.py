@@ -69,7 +69,7 @@ def test_how_sure_and_how_many_notes_differ() -> None:
     assert result_sentence(match(TUNE, rows[:-1]), TUNE, TUNE, 0.05) == "Perhaps the same tune; 2 notes differ."
     assert result_sentence(match(TUNE, rows), TUNE, TUNE, 5).startswith("Similar; ")
     assert result_sentence(match(TUNE, rows), TUNE, TUNE, None).startswith("Similar; ")
-    assert result_sentence(match(TUNE, []), TUNE, TUNE, 5) == "No note of it belongs to a note of the query."
+    assert result_sentence(match(TUNE, []), TUNE, TUNE, 5) == "None of its notes corresponds to a note of the query."
     ornamented = load("%G-2@4/4 '4CDEC/CDEC/EF8GAGF/")[0]
     answer = match(ornamented, list(range(11)))
     assert "every note agrees" in result_sentence(answer, TUNE, ornamented, 1e-6), "what follows is no difference"

@@ -47,7 +47,7 @@ _FRAME_COLUMNS = (*METADATA_COLUMNS, "note_count", "pitch_range", "max_interval"
 
 
 class Collection(Store):
-    """Many melodies on disk, by id, by place and in slices; filtered, searched, and added to.
+    """A collection of melodies on disk. Melodies are chosen by id, place or slice, filtered, searched and added.
 
     >>> from tempfile import TemporaryDirectory
     >>> from roslin import load
@@ -79,8 +79,8 @@ class Collection(Store):
         """Make a collection from files, folders and melodies, and open it. `report` then has the outcome of each file.
 
         With `voices` "together" a score is one melody of all its staves, otherwise each staff is a melody.
-        One that is there already is replaced when the new one is complete. A source that is damaged, unknown or empty
-        is a `SourceError`, unless `allow_damaged`; a new collection with less than 90% of the old one's melodies is a
+        An existing collection is replaced when the new one is complete. A damaged, unknown or empty source raises
+        `SourceError`, unless `allow_damaged`. A new collection with less than 90% of the old one's melodies raises
         `SmallerError`, unless `allow_smaller`. Nothing is written then.
         """
         from roslin.collection import write
@@ -101,9 +101,9 @@ class Collection(Store):
         allow_damaged: bool = False,
         replace: bool = False,
     ) -> BuildReport:
-        """Add files, folders and melodies; what came of them. Not while another thread searches.
+        """Add files, folders and melodies, and return the outcome. No other thread may search meanwhile.
 
-        Other music or metadata under an id that is there already is a `ChangedError`; with `replace` it is replaced.
+        Other music or metadata under an existing id raises `ChangedError`. With `replace`, it is replaced.
 
         >>> from tempfile import TemporaryDirectory
         >>> from roslin import load
@@ -156,9 +156,9 @@ class Collection(Store):
         records: str | Sequence[str] = (),
         progress: write.BuildProgress | None = None,
     ) -> int:
-        """Remove melodies by id, and all of catalogue records by number; how many are left.
+        """Remove melodies by id, or all melodies of catalogue records by number, and return how many are left.
 
-        Where an id or a record is unknown, nothing is removed.
+        If an id or a record is unknown, nothing is removed.
         """
         from roslin.collection import write
 
@@ -175,7 +175,7 @@ class Collection(Store):
         self.__dict__.pop("id_ranks", None)  # kept from the state before
 
     def filter(self, *filters: Filter) -> Selection:
-        """What passes all filters, one after the other; `roslin.filters` has them."""
+        """The melodies that pass all filters of `roslin.filters`, one after the other."""
         return Selection(self, apply_filters(self.connection, filters, len(self)), self.about["token"])
 
     def search(
@@ -196,8 +196,8 @@ class Collection(Store):
 
         The query is a melody, notation as text, or a file with one melody. A `ReadingWarning` lists anything that had
         to be reinterpreted. A text that makes sense in two notations, such as `c4 e g c4`, is searched for in both, and
-        note names without octaves in up to four readings. The list with the most certain first result is returned.
-        Where nothing close is found for a text or a file, it is also searched for with its repeated notes as ties.
+        note names without octaves in up to four readings. The list with the most certain first result is returned. If
+        nothing close is found for a text or a file, Roslin also searches for it with repeated notes as ties.
         `Run.remarks` shows how such a query was read. Each E is multiplied by the number of readings.
 
         `compare` ("both", "melody", "rhythm", "contour"), `place` ("anywhere", "start", "end", "whole") and `key`
@@ -205,10 +205,9 @@ class Collection(Store):
         compare beginnings: it cuts each melody to a little more than the query has.
 
         `within` limits the search to a selection, to ids, to numbers of melodies, or to a mask with a truth value for
-        each melody. `exclude` is an id or several; an id that is not in the collection changes nothing, so that a query
-        can be left out wherever it comes from. `threads` (1 by default) work at once. After `seconds` the search stops
-        with the melodies compared by then (`Run.is_complete`, `Run.remarks`); where there are none, it is a
-        `TimeLimitError`. `progress` receives the share that is done.
+        each melody. `exclude` is an id or several ids, which need not be in the collection. `threads` (1 by default)
+        work at once. After `seconds` the search returns the results found by then (`Run.is_complete`, `Run.remarks`),
+        or raises `TimeLimitError` if there are none. `progress` receives the share that is done.
 
         The list of `roslin` is in the order of its evidence: every hit has the number of melodies expected to match as
         well by chance (`Hit.expected`) and a label (`Hit.meaning`), and `Run.matches` has the hits above chance. The
@@ -241,7 +240,7 @@ class Collection(Store):
         seconds: float | None = None,
         progress: Progress | None = None,
     ) -> Identification:
-        """The composers that other sources of the same tune name, the most certain attribution first.
+        """The composers named by other sources of the same tune, the most certain attribution first.
 
         The source is one melody or several, a file, notation or MARCXML as text, or the number of a record of the
         collection. Its own record is left out. `roslin.concordances.identify` describes how several incipits count.
@@ -282,9 +281,9 @@ class Collection(Store):
         seconds: float | None = None,
         readings: int = 1,
     ) -> Hit | None:
-        """The melody with this id as a search of the whole collection finds it, without its rank.
+        """The result that a search of the whole collection would give for the melody with this id, without its rank.
 
-        `readings` is of how many readings a query that is a melody is one. None where the matcher has no estimate of
+        `readings` is the number of readings of a query that is already a melody. None if the matcher does not estimate
         chance.
         """
         chosen, number, work = matcher_of(matcher), self.numbers([candidate]), Work(seconds=seconds)
@@ -309,7 +308,7 @@ class Collection(Store):
     ) -> float | None:
         """The number of melodies of the collection expected to match as well by chance as the one with this id.
 
-        None where the matcher has no estimate of chance.
+        None if the matcher does not estimate chance.
         """
         hit = self.found_as(query, candidate, matcher, seconds=seconds)
         return None if hit is None else hit.expected
@@ -357,7 +356,7 @@ class Collection(Store):
             raise
 
     def to_table(self, rows: int = _ROWS_SHOWN) -> Table:
-        """The first melodies as a table: what is known about them, and the length of their line in notes."""
+        """The first melodies as a table of their metadata and numbers of notes."""
         columns = ("id", "title", "composer", "key", "metre", "notes")
         found = self.connection.execute(
             "SELECT id, title, composer, key, metre, note_count FROM melodies JOIN features USING (number) "
@@ -378,7 +377,7 @@ class Collection(Store):
         return self.frame_of(np.arange(len(self)), library)
 
     def frame_of(self, numbers: Numbers, library: FrameLibrary) -> Any:
-        """A data frame with the melodies of these numbers."""
+        """A data frame with these melodies."""
         columns = ", ".join(("number", *_FRAME_COLUMNS))
         statement = f"SELECT {columns} FROM melodies JOIN features USING (number) WHERE number IN "  # noqa: S608
         rows = sorted(self._in_chunks(statement, numbers.tolist()), key=itemgetter(0))

@@ -59,7 +59,8 @@ class SearchOptions(WorkOptions, total=False):
 
 @dataclass(frozen=True, repr=False)
 class Selection:
-    """The melodies that passed a chain of filters, and what each step did. It is of one state of the collection.
+    """The melodies that passed a chain of filters, and the effect of each step. It belongs to one state of the
+    collection.
 
     >>> from tempfile import TemporaryDirectory
     >>> from roslin import Collection, load
@@ -91,7 +92,7 @@ class Selection:
         return self.numbers_in(self.collection)
 
     def numbers_in(self, collection: Collection) -> Numbers:
-        """Their numbers, if they are those of this collection as it is now."""
+        """Their numbers, if the collection has not changed since."""
         if collection.about["token"] != self.state:
             is_own = collection.path == self.collection.path
             what = "the collection has changed since" if is_own else f"it is not of {collection.path}"
@@ -113,8 +114,8 @@ class Selection:
     def without_near_duplicates(self, exact_rhythm: bool = False) -> Selection:
         """Without melodies that are identical with another of the selection, or part of it (paper 002, section 3.1).
 
-        Rhythm counts as longer, shorter or the same; with `exact_rhythm` in its proportions, so that rhythmic variants
-        stay.
+        Rhythm counts as longer, shorter or the same. With `exact_rhythm` its proportions count, so that rhythmic
+        variants stay.
         """
         self.numbers_in(self.collection)
         durations = self._durations if exact_rhythm else None
@@ -127,10 +128,10 @@ class Selection:
         return lasting
 
     def also(self, *ways: Filter | Run) -> Selection:
-        """With melodies that other ways find, whether the filters left them or not (paper 002, section 3.1).
+        """With additional melodies, even if the filters removed them (paper 002, section 3.1).
 
-        A way is a filter, such as `metadata("title", "Roslin")`, or the list of a search in this collection.
-        `candidates` has the way by which each melody came in.
+        Each source of additional melodies is a filter, such as `metadata("title", "Roslin")`, or the list of a search
+        in this collection. `candidates` names the source of each melody.
         """
         self.numbers_in(self.collection)
         report = self.report
@@ -147,7 +148,7 @@ class Selection:
 
     @property
     def candidates(self) -> Table:
-        """The melodies with what they cost in each filter by editing distance, and by which way each came in."""
+        """The melodies with their costs in each filter by editing distance, and the source of each."""
         numbers, connection = self.numbers, self.collection.connection
         rows: list[dict[str, Any]] = [
             {"id": melody.id, "title": melody.title, "composer": melody.composer, "why": why}
@@ -201,7 +202,7 @@ class Selection:
         return list(self.collection.melodies(numbers[places]))
 
     def to_table(self) -> Table:
-        """What each step removed, of what was there before it, and left."""
+        """How many melodies each step received, removed and left."""
         rows: list[dict[str, Any]] = [
             {"removed": 0, "percent": 0.0, "left": self.report.total, "step": "All melodies."},
             *(
@@ -233,7 +234,7 @@ class Selection:
 
     @property
     def summary(self) -> str:
-        """How many are left, and by which filters, in sentences."""
+        """The filters and the number of melodies left, in sentences."""
         steps = [step.sentence for step in self.report.steps]
         if self.is_unique:
             steps.append(f"Without what is {(_SAME_RHYTHM if self.exact_rhythm else _NEAR_DUPLICATES).lower()}")

@@ -89,7 +89,7 @@ class System:
 
 @dataclass(frozen=True)
 class Campaign:
-    """What came out: one evaluation for each truth (the first has all measures), and all lists.
+    """The results: one evaluation for each truth (the first has all metrics), and all lists.
 
     >>> from tempfile import TemporaryDirectory
     >>> from roslin import Collection, load
@@ -110,11 +110,11 @@ class Campaign:
 
     @property
     def evaluation(self) -> Evaluation:
-        """All measures under the first truth."""
+        """All metrics under the first truth."""
         return self.evaluations[0]
 
     def to_table(self) -> Table:
-        """The means: a row for each system, a column for each measure under the first truth, then under the others."""
+        """The means: a row for each system, a column for each metric under the first truth, then under the others."""
         table = self.evaluation.to_table()
         columns, rows = list(table.columns), [dict(row) for row in table.rows]
         for name, other in zip(self._truth_names[1:], self.evaluations[1:], strict=True):
@@ -172,13 +172,12 @@ def run_campaign(
     progress: Progress | None = None,
     work: Work | None = None,
 ) -> Campaign:
-    """Ask every matcher every query of the truths, and evaluate the lists of k documents.
+    """Search for every query of the truths with every matcher, and evaluate the lists of k documents.
 
     `truths`: one truth or a list of them, as `read_truth` takes them. `queries`: a file in any notation, or melodies,
-    whose ids are those of the truths; by default they are melodies of the collection. A query that is a melody of the
-    collection is left out of its own lists unless a truth has it among its documents. `work`: who asks, where that is
-    not this process with its threads (`roslin.distributed`); it is to be entered already, and knows whom to tell about
-    progress.
+    whose ids are those of the truths. By default they are melodies of the collection. A query that is a melody of the
+    collection is omitted from its own lists unless a truth has it among its documents. `work`: the workers, if not the
+    threads of this process (`roslin.distributed`). It must be entered already, and reports the progress.
     """
     if not isinstance(k, int) or k < 1:
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")

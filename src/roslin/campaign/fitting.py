@@ -56,7 +56,7 @@ def member_scores(
     """The scores of each member for each query of the truth that the collection has. The query itself is left out."""
     chosen = [matcher(member) for member in members]
     if not chosen:
-        raise ArgumentError("there is nothing to fit: no member is given")
+        raise ArgumentError("no matcher is given to fit; give at least one")
     ids = collection.ids()
     number = {id: place for place, id in enumerate(ids)}
     packed = collection.packed()

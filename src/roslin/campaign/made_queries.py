@@ -45,7 +45,7 @@ Edit = Callable[[Numbers, npt.NDArray[np.int64], Draw], Numbers | None]
 
 
 def make_queries(collection: Store, number: int = 6, seed: int = 2007) -> tuple[list[Melody], Truth]:
-    """So many base queries in five forms each, and the truth: for each query, the melody that it was made from."""
+    """Base queries in five forms each, and the truth: for each query, the melody that it was made from."""
     if number < 1:
         raise ArgumentError(f"the number of base queries must be at least 1; got {number}")
     queries: list[Melody] = []

@@ -26,7 +26,7 @@ from roslin.display.text import counted
 app = command_group(
     "Run many matchers on the same queries, and compare them.\n\n"
     "Example: roslin campaign mine.roslin --truth truth.qrel --matcher twv --matcher dp\n\n"
-    "The word run may be left out; its options: roslin campaign run --help.",
+    "You can omit the word run. For its options, see roslin campaign run --help.",
     DefaultCommandGroup,
 )
 
@@ -53,7 +53,7 @@ def run_command(
         Option("--measure", "-m", metavar="METRIC", help="A metric, such as ADR or R@10. Can be repeated."),
     ] = None,
     ties: TiesOption = TieRule.expected,
-    k: Annotated[int, Option("-k", min=1, help="Number of documents per list; more if the last are tied.")] = 100,
+    k: Annotated[int, Option("-k", min=1, help="Number of results per list, plus any tied with the last.")] = 100,
     threads: ThreadsOption = 1,
     dask: DaskOption = None,
     output: Annotated[
@@ -113,12 +113,17 @@ def _told_when_stopped(output: Path) -> Iterator[None]:
 def make_queries_command(
     collection: CollectionArgument,
     output: Annotated[
-        Path, Option("--output", "-o", help="The queries (.jsonl); their truth (.qrel) is put beside them.")
+        Path,
+        Option(
+            "--output",
+            "-o",
+            help="The file for the queries (.jsonl). Their ground truth is written next to it (.qrel).",
+        ),
     ],
     number: Annotated[int, Option("--number", "-n", min=1, help="Number of melodies to draw.")] = 6,
     seed: Annotated[int, Option("--seed", help="Random seed.")] = 2007,
 ) -> None:
-    """Make queries in the style of MIREX 2007: melodies as they are, and with one small change.
+    """Make queries in the style of MIREX 2007: unchanged melodies, and melodies with one small change.
 
     Example: roslin campaign make-queries mine.roslin -o queries.jsonl
     """

@@ -17,7 +17,7 @@ from roslin.display.text import counted
 if TYPE_CHECKING:
     from roslin.collection.report import BuildReport
 
-app = command_group("Build and look after collections of melodies.")
+app = command_group("Build and maintain collections of melodies.")
 
 _SUFFIX = ".roslin"
 StrictOption = Annotated[bool, Option("--strict", help="Refuse every melody with a fault, even if it could be read.")]
@@ -28,7 +28,9 @@ DamagedOption = Annotated[
 
 @app.command("build")
 def build_command(
-    paths: Annotated[list[Path], Argument(metavar="SOURCE... NAME.roslin", help="Files or folders; the new one.")],
+    paths: Annotated[
+        list[Path], Argument(metavar="SOURCE... NAME.roslin", help="Files or folders to read, then the new collection.")
+    ],
     strict: StrictOption = False,
     voices: VoicesOption = None,
     allow_damaged: DamagedOption = False,
@@ -41,7 +43,7 @@ def build_command(
 ) -> None:
     """Make a collection from files and folders.
 
-    A record that cannot be read is left out and listed in NAME.roslin/rejects.tsv; warnings are in warnings.tsv.
+    A record that cannot be read is omitted and listed in NAME.roslin/rejects.tsv. Warnings are in warnings.tsv.
     A collection of that name is replaced when the new one is complete. Where a source is damaged or empty, nothing is
     written and the exit code is 1.
 
@@ -102,7 +104,7 @@ def add_command(
 ) -> None:
     """Add melodies to a collection.
 
-    Where the collection has other music or metadata under an id, nothing is written and the exit code is 1; --replace
+    If the collection has other music or metadata under an id, nothing is written and the exit code is 1; --replace
     puts the corrected melodies in place of the old ones.
 
     Example: roslin collection add corrected.xml mine.roslin --replace

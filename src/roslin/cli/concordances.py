@@ -33,7 +33,7 @@ class _Group(DefaultCommandGroup):
 app = command_group(
     "Find melodies of a collection that are the same tune.\n\n"
     "Example: roslin concordances mine.roslin\n\n"
-    "The word find may be left out; its options: roslin concordances find --help.",
+    "You can omit the word find. For its options, see roslin concordances find --help.",
     _Group,
 )
 
@@ -66,7 +66,7 @@ def find_command(
         ),
     ] = None,
     fast: Annotated[
-        bool, Option("--fast", help="Compare only melodies that share something rare; finds nearly all.")
+        bool, Option("--fast", help="Compare only melodies that share something rare. Finds nearly all pairs.")
     ] = False,
     only: Annotated[
         list[Path] | None,
@@ -242,7 +242,7 @@ def merge_command(
     reviews: Annotated[list[Path], Argument(help="Review files, or collections.")],
     output: Annotated[Path, Option("--output", "-o", help="A file or a collection. Its own decisions stay.")],
 ) -> None:
-    """Merge the decisions of several people into one file. Nothing is lost, and the order does not matter.
+    """Merge the decisions of several reviewers into one file. Nothing is lost, and the order does not matter.
 
     Example: roslin concordances review merge anna.jsonl ben.jsonl -o mine.roslin
     """
@@ -335,7 +335,7 @@ def export_command(
         bool, Option("--excel", help="Begin a CSV file with a byte order mark, so that Excel shows all letters.")
     ] = False,
 ) -> None:
-    """Write pairs, groups, pairs of records, a graph or a truth for other programs, with the decisions of people.
+    """Write pairs, groups, pairs of records, a graph or a truth for other programs, with the decisions of reviewers.
 
     Example: roslin concordances export pairs mine.roslin -o pairs.csv
     """
@@ -362,7 +362,9 @@ def marc_command(
     source: Annotated[
         list[Path] | None,
         Option(
-            "--source", metavar="FILE", help="MARCXML of the records; links in it are not repeated. Can be repeated."
+            "--source",
+            metavar="FILE",
+            help="MARCXML file of the records. Links that it already has are not repeated. Can be repeated.",
         ),
     ] = None,
     folder: FoundOption = None,

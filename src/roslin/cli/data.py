@@ -13,7 +13,7 @@ from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark
 
 app = command_group("List and download public data sets.\n\nExample: roslin data list")
 
-NameArgument = Annotated[str, Argument(help="Name of the data set; roslin data list has them all.")]
+NameArgument = Annotated[str, Argument(help="Name of the data set (see roslin data list).")]
 
 
 @app.command("list")
@@ -45,7 +45,7 @@ def get_command(
         Path | None, Option("--from", help="A folder, archive or file to copy instead of a download.")
     ] = None,
 ) -> None:
-    """Fetch a data set and print its folder.
+    """Download a data set and print its folder.
 
     Example: roslin data get mirex2005
     """

@@ -44,7 +44,10 @@ class EvaluationFormat(StrEnum):
 
 def evaluate_command(
     files: Annotated[
-        list[str], Argument(help="The truth, then the runs (FILE or NAME=FILE); only runs where a truth is an option.")
+        list[str],
+        Argument(
+            help="The ground truth (omit it with --truth or --truth-from), then the run files (FILE or NAME=FILE)."
+        ),
     ],
     truths: Annotated[
         list[Path] | None,
@@ -52,7 +55,10 @@ def evaluate_command(
     ] = None,
     truth_from: Annotated[
         Path | None,
-        Option("--truth-from", help="Rankings of experts, to be grouped; the intervals also cover other experts."),
+        Option(
+            "--truth-from",
+            help="Rankings of participants, to be grouped. The intervals then also cover other participants.",
+        ),
     ] = None,
     grouping: Annotated[
         str, Option("--grouping", help="With --truth-from: All-2, Any-2, Prev-2, All-1, Any-1 or Prev-1.")
@@ -67,7 +73,10 @@ def evaluate_command(
         bool, Option("--compare", help="Also compare every pair of runs, with tests of significance.")
     ] = False,
     against: Annotated[
-        str | None, Option("--against", help="Also compare this run with every other one; fewer pairs show more.")
+        str | None,
+        Option(
+            "--against", help="Compare only this run with every other one. Fewer comparisons find smaller differences."
+        ),
     ] = None,
     ties: TiesOption = TieRule.expected,
     same_id: Annotated[
@@ -77,7 +86,7 @@ def evaluate_command(
         bool, Option("--tie-sensitivity", help="Also print the range of scores over all orders of tied results.")
     ] = False,
     tie_break: Annotated[
-        bool, Option("--tie-break", help="Also print what decides between lists with equal ADR, query by query.")
+        bool, Option("--tie-break", help="Also print, per query, the difference between lists with equal ADR.")
     ] = False,
     judged: Annotated[
         int | None,
@@ -85,7 +94,7 @@ def evaluate_command(
     ] = None,
     letters: Annotated[
         bool,
-        Option("--letters", help="With --format latex: a small table whose letters name significantly worse systems."),
+        Option("--letters", help="With --format latex: a small table whose letters name significantly worse runs."),
     ] = False,
     steps: Annotated[str | None, Option("--steps", help="Print only the ADR of this query, rank by rank.")] = None,
     level: Annotated[float, Option("--level", help="Confidence level of the intervals (0 to 1).")] = 0.95,
@@ -93,7 +102,7 @@ def evaluate_command(
         EvaluationFormat, Option("--format", help="Form of the printed result.")
     ] = EvaluationFormat.table,
     output: Annotated[
-        Path | None, Option("--output", "-o", help="Write to this file instead; several tables of TSV to a folder.")
+        Path | None, Option("--output", "-o", help="Write to this file instead (several TSV tables: to a folder).")
     ] = None,
     _plugins: PluginOption = None,
     _: Annotated[
@@ -105,7 +114,7 @@ def evaluate_command(
     Example: roslin evaluate truth.qrel mine.run theirs.run -m ADR -m nDCG@10 --compare
     """
     if not 0 < level < 1:
-        raise typer.BadParameter(f"--level must lie between 0 and 1; got {level:g}")
+        raise typer.BadParameter(f"--level must be between 0 and 1; got {level:g}")
     if truths and truth_from is not None:
         raise typer.BadParameter("choose one of --truth and --truth-from")
     options = truths or ([truth_from] if truth_from is not None else [])

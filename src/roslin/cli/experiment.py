@@ -1,4 +1,4 @@
-"""roslin experiment: set a study up, run it, and take its data; and simulated experts who go through it."""
+"""roslin experiment: set up a study, run it, export its data, and test it with simulated participants."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 
 FolderArgument = Annotated[Path, Argument(help="The folder of the study, NAME.study.")]
 OtherDatabaseOption = Annotated[
-    str, Option("--database", help="Another database than the one that the study remembers.")
+    str, Option("--database", help="Database to use instead of the one saved with the study.")
 ]
 DatabaseOption = Annotated[
     str,
-    Option("--database", help="Where answers are kept: postgresql://...; the study remembers it, without a password."),
+    Option(
+        "--database", help="Database for the answers: postgresql://... (saved with the study, without the password)."
+    ),
 ]
-HostOption = Annotated[str, Option("--host", help="The address to listen on; 0.0.0.0 opens it to others.")]
-PortOption = Annotated[int, Option("--port", min=1, max=65535, help="The port to listen on.")]
+HostOption = Annotated[str, Option("--host", help="Address to listen on. 0.0.0.0 opens the study to others.")]
+PortOption = Annotated[int, Option("--port", min=1, max=65535, help="Port to listen on.")]
 PublicOption = Annotated[
-    str, Option("--public-address", help="What people type: https://study.example.org; for links and cookies.")
+    str, Option("--public-address", help="Public URL of the study, for links and cookies: https://study.example.org.")
 ]
 
 
@@ -54,7 +56,8 @@ class _StudyGroup(TyperGroup):
 
 
 app = command_group(
-    "Studies in which people put melodies in order.\n\nExample: roslin experiment example my-study", _StudyGroup
+    "Set up and run studies in which participants rank melodies.\n\nExample: roslin experiment example my-study",
+    _StudyGroup,
 )
 
 
@@ -73,18 +76,18 @@ def example_command(folder: Annotated[Path, Argument(help="A new or empty folder
 
 @app.command("create")
 def create_command(
-    study: Annotated[Path, Argument(metavar="study.toml", help="What the study is.")],
+    study: Annotated[Path, Argument(metavar="study.toml", help="The plan of the study.")],
     output: Annotated[
-        Path | None, Option("--output", "-o", help="The folder to make; NAME.study beside the file.")
+        Path | None, Option("--output", "-o", help="The new folder. Default: NAME.study next to the file.")
     ] = None,
     database: Annotated[
-        str, Option("--database", help="For a study that runs on PostgreSQL: its address, postgresql://...")
+        str, Option("--database", help="Address of the PostgreSQL database, if the study uses one: postgresql://...")
     ] = "",
     _plugins: PluginOption = None,
 ) -> None:
-    """Make a study from study.toml, or bring one that is there up to date.
+    """Create a study from study.toml, or update an existing one.
 
-    Once somebody has begun, only what changes no judgement can change: texts, questions, quota.
+    After the first participant has started, only texts, questions and the quota can change.
 
     Example: roslin experiment create study.toml
     """
@@ -128,14 +131,14 @@ def serve_study_command(
     database: DatabaseOption = "",
     host: HostOption = "127.0.0.1",
     port: PortOption = 8000,
-    workers: Annotated[int, Option("--workers", min=1, max=64, help="How many processes answer.")] = 1,
+    workers: Annotated[int, Option("--workers", min=1, max=64, help="Number of worker processes.")] = 1,
     public_address: PublicOption = "",
-    rate: Annotated[int, Option("--rate", min=0, help="Requests a minute of one expert; 0: no limit.")] = 1200,
+    rate: Annotated[int, Option("--rate", min=0, help="Requests per minute and participant (0: no limit).")] = 1200,
     proxy: ProxyOption = None,
 ) -> None:
-    """Open a study to its experts. The experimenter's own page is under /study.
+    """Open a study to its participants. The dashboard of the experimenter is under /study.
 
-    Only this computer can reach it unless --host says otherwise.
+    Only this computer can reach the study, unless --host is given.
 
     Example: roslin experiment serve my.study --host 0.0.0.0 --public-address https://study.example.org
     """
@@ -156,15 +159,15 @@ def serve_study_command(
 @app.command("invite")
 def invite_command(
     folder: FolderArgument,
-    number: Annotated[int, Option("--number", "-n", min=1, max=10_000, help="How many links.")] = 1,
-    output: Annotated[Path | None, Option("--output", "-o", help="Write them to this file, as CSV.")] = None,
+    number: Annotated[int, Option("--number", "-n", min=1, max=10_000, help="Number of links.")] = 1,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write the links to this CSV file.")] = None,
     is_open: Annotated[
-        bool, Option("--open", help="One link for everybody instead: whoever opens it gets a link of their own.")
+        bool, Option("--open", help="Make one link for all: everyone who opens it gets a personal link.")
     ] = False,
     database: DatabaseOption = "",
     public_address: PublicOption = "http://127.0.0.1:8000",
 ) -> None:
-    """Make personal links, one for each expert. Whoever has a link answers as that expert.
+    """Make personal links, one for each participant. Anyone with a link can answer as that participant.
 
     Example: roslin experiment invite my.study -n 30 -o links.csv --public-address https://study.example.org
     """
@@ -189,13 +192,13 @@ def invite_command(
 
 @app.command("try")
 def try_command(
-    study: Annotated[Path, Argument(metavar="study.toml", help="What the study is.")],
+    study: Annotated[Path, Argument(metavar="study.toml", help="The plan of the study.")],
     host: HostOption = "127.0.0.1",
     port: PortOption = 8000,
 ) -> None:
-    """Open a study without keeping anything, to try it and to show it to colleagues.
+    """Try a study, or show it to colleagues, without saving anything.
 
-    Everything that is said in it is deleted when it ends.
+    All answers are deleted when the command ends.
 
     Example: roslin experiment try study.toml
     """
@@ -212,7 +215,7 @@ def try_command(
         link = opened.link(expert, _address(settings, host, port))
         opened.close()
         typer.echo(link)
-        remark("Open this link. Nothing is kept: all is deleted when you press Ctrl-C.")
+        remark("Open this link. Nothing is saved: all answers are deleted when you press Ctrl-C.")
         serve_study(settings, host, port)
 
 
@@ -252,7 +255,7 @@ def _opened(folder: Path, database: str) -> Iterator[EventStore]:
     with StudyFolder(folder) as study:
         if not database and not study.has_database:
             raise ExperimentError(
-                f"{folder}: nothing is kept yet, because nobody was invited and no server has run; "
+                f"{folder}: the study has no answers yet, because no participant was invited and no server has run; "
                 "for a study on PostgreSQL give --database"
             )
         store = EventStore(database or study.database, study.plan)
@@ -266,10 +269,10 @@ def _opened(folder: Path, database: str) -> Iterator[EventStore]:
 def status_command(
     folder: FolderArgument,
     database: OtherDatabaseOption = "",
-    people: Annotated[bool, Option("--people", help="A row for each expert as well.")] = False,
+    people: Annotated[bool, Option("--people", help="Also print a row for each participant.")] = False,
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Say how far a study is: opinions of each query, how far people come, who is stuck.
+    """Show the progress of a study: opinions per query, and participants by stage.
 
     Example: roslin experiment status my.study
     """
@@ -280,7 +283,7 @@ def status_command(
         found = overview_of(store.plan, list(store.histories()), store.age()[2])
     remark(f"The study is {status}; {found.finished} of {found.wanted} opinions, {backups} backups.")
     if found.withdrawn:
-        remark(f"{found.withdrawn} withdrew; nothing of them is left.")
+        remark(f"{found.withdrawn} withdrew (their data are deleted).")
     for person in found.stuck:
         remark(
             f"{person.expert.label} is stuck: {person.words}, silent for {(person.silent_ms or 0) / 3_600_000:.0f} h"
@@ -295,12 +298,12 @@ def export_study_command(
     output: Annotated[Path, Option("--output", "-o", help="A new or empty folder.")],
     format: Annotated[str, Option("--format", help="csv, json, parquet or psych-ds.")] = "csv",
     database: OtherDatabaseOption = "",
-    unfinished: Annotated[bool, Option("--unfinished", help="Also what is not finished.")] = False,
+    unfinished: Annotated[bool, Option("--unfinished", help="Include unfinished trials.")] = False,
     with_participants: Annotated[
-        bool, Option("--with-participants", help="With the ids that participants brought along: personal data.")
+        bool, Option("--with-participants", help="Include ids from recruitment platforms (personal data).")
     ] = False,
 ) -> None:
-    """Write everything that was said as tables, for roslin truth and for other programs. Nobody is named.
+    """Write all answers as tables, for roslin truth and other programs, without names.
 
     Example: roslin experiment export my.study -o results
     """
@@ -320,10 +323,10 @@ def export_study_command(
 @app.command("backup")
 def backup_command(
     folder: FolderArgument,
-    output: Annotated[Path, Option("--output", "-o", help="The file to write; it must not be there yet.")],
+    output: Annotated[Path, Option("--output", "-o", help="The new file.")],
     database: OtherDatabaseOption = "",
 ) -> None:
-    """Copy the database of a study, also while it runs. The copy is checked, and is there whole or not at all.
+    """Copy the database of a study, even while it runs. The copy is checked before it gets its name.
 
     Example: roslin experiment backup my.study -o my-study-monday.backup
     """
@@ -346,7 +349,7 @@ def move_command(
     """Move the answers of a study into another database, from SQLite to PostgreSQL or back. Stop the server first.
 
     The new database must be empty. Rows are counted in both, and the study uses the new one from then on. The old one
-    stays as it is: delete it when you no longer need it.
+    is unchanged: delete it when you no longer need it.
 
     Example: roslin experiment move my.study postgresql://roslin@127.0.0.1/study
     """
@@ -356,17 +359,17 @@ def move_command(
     with StudyFolder(folder) as study:
         done = move_study(study, study.own_database if database == "file" else database)
     typer.echo(f"{done.target}: {counted(done.rows['experts'], 'expert')}, {counted(done.rows['events'], 'event')}")
-    remark(f"The old database still holds everything: {done.source}")
+    remark(f"The old database still contains everything: {done.source}")
 
 
 @app.command("delete")
 def delete_command(
     folder: FolderArgument,
-    expert: Annotated[str, Argument(help="Whom: expert-007, or their personal link.")],
+    expert: Annotated[str, Argument(help="The participant: a label such as expert-007, or their personal link.")],
     database: OtherDatabaseOption = "",
-    yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Delete without asking.")] = False,
 ) -> None:
-    """Delete everything of one expert, on their request. Says which backups still hold them.
+    """Delete all data of one participant, on request, and list backups that still contain it.
 
     Example: roslin experiment delete my.study expert-007
     """
@@ -378,15 +381,15 @@ def delete_command(
         has_traces, has_log = store.has_traces, not store.database.is_sqlite
     typer.echo(f"{found.label} is deleted")
     if has_traces:
-        remark("Traces are left in files of the database that could not be written anew; the next command tries again.")
+        remark("Some database files could not be rewritten and may contain traces. The next command tries again.")
     if has_log:
         remark("The write-ahead log of PostgreSQL holds them until the server has overwritten it (see docs, Privacy).")
     for path in backups:
-        remark(f"This backup may hold them still: {path}")
+        remark(f"This backup may still contain their data: {path}")
 
 
 def _whose(folder: Path, store: EventStore, text: str) -> StudyExpert:
-    """The expert of a label or a personal link."""
+    """The participant of a label or a personal link."""
     from roslin.errors import UnknownExpertError
     from roslin.experiment.folder import StudyFolder
     from roslin.web.sessions import SessionSigner
@@ -408,29 +411,30 @@ _MODELS = "mallows, plackett-luce or context"
 
 
 def _share(name: str, what: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = Option(name, min=0.0, max=1.0, help=f"The share of experts who {what}.")
+    option: typer.models.OptionInfo = Option(name, min=0.0, max=1.0, help=f"Share of participants who {what}.")
     return option
 
 
 @app.command("bots")
 def bots_command(
     folder: Annotated[Path, Argument(help="The folder of the study, NAME.study.")],
-    number: Annotated[int, Option("--n", "-n", min=1, max=100_000, help="How many simulated experts.")] = 37,
+    number: Annotated[int, Option("--n", "-n", min=1, max=100_000, help="Number of simulated participants.")] = 37,
     address: Annotated[
-        str, Option("--address", help="Of a server that runs this study: the bots take part in the study itself.")
+        str, Option("--address", help="Address of a server that runs this study. The answers go to the study itself.")
     ] = "",
-    database: Annotated[str, Option("--database", help="Where decisions are kept: postgresql://...")] = "",
+    database: Annotated[str, Option("--database", help="Database for the answers: postgresql://...")] = "",
     output: Annotated[
-        Path | None, Option("--output", "-o", help="Keep the copy in this folder, to export what was said.")
+        Path | None, Option("--output", "-o", help="Save the copy in this folder, to export its answers.")
     ] = None,
     truth: Annotated[
-        Path | None, Option("--truth", help="What experts more or less agree on; otherwise the plan's order.")
+        Path | None,
+        Option("--truth", help="Ground truth that the opinions vary around. Default: the order of the plan."),
     ] = None,
-    model: Annotated[str, Option("--model", help=f"How opinions differ: {_MODELS}.")] = "mallows",
-    noise: Annotated[float, Option("--noise", min=0.0, max=1.0, help="How much: 0 not at all, 1 fully.")] = 0.5,
+    model: Annotated[str, Option("--model", help=f"Model of the differences in opinion: {_MODELS}.")] = "mallows",
+    noise: Annotated[float, Option("--noise", min=0.0, max=1.0, help="Amount of difference in opinion, 0 to 1.")] = 0.5,
     careless: Annotated[float, _share("--careless", "judge at random")] = 0.05,
     quit: Annotated[float, _share("--quit", "leave at any point")] = 0.1,
-    seed: Annotated[int, Option("--seed", min=0, help="The same seed, the same experts.")] = 2005,
+    seed: Annotated[int, Option("--seed", min=0, help="Random seed.")] = 2005,
     format: FormatOption = OutputFormat.table,
 ) -> None:
     """Send simulated experts through a study by the pages that people see, and count the results.
@@ -460,6 +464,6 @@ def bots_command(
     for problem in sorted({visit.problem for visit in visits if visit.problem}):
         remark(problem)
     if output is not None:
-        remark(f"What they said: roslin experiment export {folder}")
+        remark(f"To export their answers: roslin experiment export {folder}")
     if lost or any(visit.end == "failed" for visit in visits):
         raise typer.Exit(1)

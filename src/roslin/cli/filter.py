@@ -1,4 +1,4 @@
-"""Narrowing a collection: the filters of every command that has them, and roslin filter."""
+"""roslin filter, and the filters of the other commands."""
 
 from __future__ import annotations
 
@@ -164,7 +164,9 @@ def filter_command(
     list_: Annotated[
         bool,
         Option(
-            "--list", help="Print the remaining melodies, with costs and the way each came in.", rich_help_panel=OUTPUT
+            "--list",
+            help="Print the remaining melodies, with costs and the step that added each.",
+            rich_help_panel=OUTPUT,
         ),
     ] = False,
     save: Annotated[

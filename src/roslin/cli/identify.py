@@ -45,8 +45,8 @@ def identify_command(
     source: Annotated[
         str,
         Argument(
-            help="What to identify: a file (MARCXML or any notation), an incipit as text, the number of a record of "
-            "the collection, or - for what comes from another program."
+            help="The source: a file (MARCXML or any notation), an incipit as text, the number of a record in the "
+            "collection, or - for standard input."
         ),
     ],
     threads: ThreadsOption = 1,

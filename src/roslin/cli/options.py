@@ -84,7 +84,7 @@ TiesOption = Annotated[
 
 @in_panel(COMPARE)
 def matcher_options(
-    matcher: Annotated[str | None, Option("--matcher", help="The matcher; roslin matchers lists them.")] = None,
+    matcher: Annotated[str | None, Option("--matcher", help="The matcher (see roslin matchers).")] = None,
     compare: Annotated[
         str | None,
         Option("--compare", metavar="both|melody|rhythm|contour", help="Melody and rhythm, or only one of them."),

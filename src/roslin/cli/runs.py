@@ -1,4 +1,4 @@
-"""roslin runs: files of runs put together, and pools of what they find."""
+"""roslin runs: combine run files, and pool their results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = command_group("Combine run files, or pool them for judging.\n\nExample: roslin runs fuse a.run b.run -o both.run")
 
-RunsArgument = Annotated[list[str], Argument(metavar="RUNS", help="Files of runs; NAME=FILE gives one a name.")]
+RunsArgument = Annotated[list[str], Argument(metavar="RUNS", help="Run files. NAME=FILE gives one a name.")]
 
 
 class FusionMethod(StrEnum):
@@ -105,7 +105,8 @@ def pool_command(
     runs: RunsArgument,
     depth: Annotated[int, Option("--depth", min=1, help="Number of documents from the top of each list.")] = 10,
     judged: Annotated[
-        Path | None, Option("--judged", metavar="TRUTH", help="Leave out documents that this truth has judged already.")
+        Path | None,
+        Option("--judged", metavar="TRUTH", help="Omit documents that this ground truth has already judged."),
     ] = None,
     output: Annotated[Path | None, Option("--output", "-o", help="Write a .csv file instead of printing.")] = None,
     format: FormatOption = OutputFormat.table,

@@ -47,7 +47,7 @@ def search_command(
     ] = None,
     threads: ThreadsOption = 1,
     seconds: Annotated[
-        float | None, Option("--seconds", help="Time limit in seconds; results found by then are printed.")
+        float | None, Option("--seconds", help="Time limit in seconds. Results found by then are printed.")
     ] = None,
     dask: DaskOption = None,
     html: Annotated[

@@ -13,7 +13,7 @@ from roslin.cli.output import remark
 
 def serve_command(
     collection: CollectionArgument,
-    host: Annotated[str, Option("--host", help="Address to listen on; 0.0.0.0 opens the page to others.")] = (
+    host: Annotated[str, Option("--host", help="Address to listen on. 0.0.0.0 opens the page to others.")] = (
         "127.0.0.1"
     ),
     port: Annotated[int, Option("--port", min=1, max=65535, help="Port to listen on.")] = 8000,
@@ -29,7 +29,7 @@ def serve_command(
     rate: Annotated[
         int | None,
         Option(
-            "--rate", min=0, help="Requests per minute and client; 0: no limit. Default: 0, or 300 on a public server."
+            "--rate", min=0, help="Requests per minute and client (0: no limit). Default: 0, or 300 on a public server."
         ),
     ] = None,
     proxy: ProxyOption = None,
@@ -43,7 +43,7 @@ def serve_command(
     ] = "",
     _plugins: PluginOption = None,
 ) -> None:
-    """Open a page on which people search the collection by playing, typing or sending a melody.
+    """Open a search page: play, sing, type or upload a melody to search the collection.
 
     Only this computer can reach the page, unless --host is given.
 

@@ -198,7 +198,7 @@ def _years(path: Path) -> list[float]:
 @app.command("experts")
 @with_options(rankings=rankings_file)
 def experts_command(rankings: RankingsFile, format: FormatOption = OutputFormat.table) -> None:
-    """Show how far each expert agrees with the others, and which experts were careless.
+    """Show how well each participant agrees with the others, and which were careless.
 
     Example: roslin truth experts rankings.csv
     """
@@ -216,7 +216,7 @@ def power_command(
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Estimate how many more experts would tell neighbours apart.
+    """Estimate how many more participants would separate neighbouring candidates.
 
     Example: roslin truth power rankings.csv --query q1
     """
@@ -242,7 +242,9 @@ def strengths_command(
     rankings: RankingsFile,
     method: Method,
     output: TruthOutput = None,
-    resamples: Annotated[int, Option("--resamples", help="Draws of the experts, for the intervals.")] = 200,
+    resamples: Annotated[
+        int, Option("--resamples", help="Number of resampled panels of participants, for the intervals.")
+    ] = 200,
     shuffles: ShufflesOption = 100,
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
@@ -305,19 +307,21 @@ def simulate_command(
     output: Annotated[Path, Option("--output", "-o", help="The rankings: .csv.")],
     model: Annotated[str, Option("--model", help="mallows or plackett-luce.")] = "mallows",
     queries: Annotated[int | None, Option("--queries", min=1, help="Number of queries. Default: 11.")] = None,
-    experts: Annotated[int, Option("--experts", min=1, help="Number of experts.")] = 30,
+    experts: Annotated[int, Option("--experts", min=1, help="Number of participants.")] = 30,
     candidates: Annotated[
         str | None, Option("--candidates", help="Number of candidates, or the least and the most (4-24). Default: 20.")
     ] = None,
-    noise: Annotated[float, Option("--noise", help="From 0 (every expert is right) to 1 (any order).")] = 0.8,
+    noise: Annotated[
+        float, Option("--noise", help="Noise from 0 (every participant is right) to 1 (random order).")
+    ] = 0.8,
     dropout: Annotated[float, Option("--dropout", help="Share of candidates left unranked.")] = 0.0,
-    carelessness: Annotated[float, Option("--carelessness", help="Share of experts who rank at random.")] = 0.0,
+    carelessness: Annotated[float, Option("--carelessness", help="Share of participants who rank at random.")] = 0.0,
     truth: Annotated[
         Path | None, Option("--truth", help="Use the groups of this truth instead of --queries and --candidates.")
     ] = None,
-    seed: Annotated[int, Option("--seed", min=0, help="The same seed gives the same rankings.")] = 2005,
+    seed: Annotated[int, Option("--seed", min=0, help="Random seed. The same seed gives the same rankings.")] = 2005,
 ) -> None:
-    """Draw rankings from a model of experts.
+    """Draw rankings from a model of participants.
 
     Example: roslin truth simulate -o rankings.csv --candidates 4-24 --noise 0.7 --dropout 0.3
     """
@@ -326,7 +330,7 @@ def simulate_command(
 
     check_rankings_path(output)
     if truth is not None and (queries is not None or candidates is not None):
-        raise typer.BadParameter("--truth has its own queries and candidates; leave --queries and --candidates out")
+        raise typer.BadParameter("--truth has its own queries and candidates; omit --queries and --candidates")
     said = simulate_rankings(
         _sizes(candidates or "20", queries or 11),
         experts,

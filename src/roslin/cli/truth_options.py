@@ -27,24 +27,27 @@ WayOption = Annotated[
     Option(
         "--as",
         metavar="METHOD",
-        help="roslin, or typke2005 (papers 002 and 004): defaults of --unranked, --min-votes and --attention.",
+        help="Defaults of --unranked, --min-votes and --attention: roslin, or typke2005 (as in the papers).",
     ),
 ]
 UnrankedOption = Annotated[
     str | None, Option("--unranked", help="Unranked candidates: last place (last) or no rank (drop). Default: last.")
 ]
 MinVotesOption = Annotated[
-    float | None, Option("--min-votes", help="Experts, or share of them, who must rank a candidate. Default: 0.25.")
+    float | None,
+    Option("--min-votes", help="Participants, or share of them, who must rank a candidate. Default: 0.25."),
 ]
 AttentionOption = Annotated[
     bool | None,
     Option(
         "--attention/--no-attention",
-        help="Leave out experts who failed the check of attention. Default: leave them out.",
+        help="Omit participants who failed the attention check (default), or keep them.",
     ),
 ]
-CorrectionOption = Annotated[str | None, Option("--correction", help="For many tests: holm or bh.")]
-ShufflesOption = Annotated[int, Option("--shuffles", min=0, help="Number of shuffled copies to compare with; 0: none.")]
+CorrectionOption = Annotated[str | None, Option("--correction", help="Correction for many tests: holm or bh.")]
+ShufflesOption = Annotated[
+    int, Option("--shuffles", min=0, help="Number of shuffled copies to compare with (0: none).")
+]
 SeedOption = Annotated[int, Option("--seed", min=0, help="Random seed.")]
 
 
@@ -75,12 +78,12 @@ class RankingsFile:
 
 def rankings_file(
     rankings: Annotated[Path, Argument(help="Rankings: CSV with query,expert,document,rank, or JSON.")],
-    ties: Annotated[bool, Option("--ties", help="Treat a rank that one expert gives twice as a tie.")] = False,
+    ties: Annotated[bool, Option("--ties", help="Treat equal ranks of one participant as a tie.")] = False,
     query: Annotated[
         list[str] | None, Option("--query", metavar="ID", help="Only this query. Can be repeated.")
     ] = None,
     known_queries: Annotated[
-        Path | None, Option("--known-queries", help="Text file with one query per line; any other query is refused.")
+        Path | None, Option("--known-queries", help="Text file with one query per line. Any other query is refused.")
     ] = None,
 ) -> RankingsFile:
     """The rankings that a command is about."""

@@ -31,10 +31,10 @@ class FileCount:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build or an add did. `refusals` and `warnings` say for each reason how many melodies it concerns.
+    """The outcome of a build or an addition. `refusals` and `warnings` count the melodies for each reason.
 
-    `skipped` counts entries without music; `replaced` melodies that made room for those taken, and `unchanged` those of
-    the sources that the collection had already, when corrected melodies were added.
+    `skipped` counts entries without music. When corrected melodies are added, `replaced` counts replaced melodies, and
+    `unchanged` those that the collection had already.
 
     >>> print(BuildReport(Path("x.roslin"), 3, 1, 0, 3, {}, {"no clef": 1}, {"tunes.abc": FileCount(3, 0)}))
     3 melodies taken, 1 of them with warnings; 0 refused; see x.roslin/warnings.tsv
@@ -79,7 +79,7 @@ class BuildReport:
         return Table(("melodies", "outcome", "reason"), rows)
 
     def to_json(self) -> str:
-        """Everything but where the collection lies, which may be moved."""
+        """All data except the path of the collection, which can move."""
         value = {
             "taken": self.taken,
             "with_warnings": self.with_warnings,

@@ -182,7 +182,7 @@ def check_damage(writer: Preparation, folder: Path, *, allow_damaged: bool) -> N
     if writer.damage and not allow_damaged:
         told = _listed(str(each) if "empty" in each.reason else f"damaged source: {each}" for each in writer.damage)
         raise SourceError(
-            f"{told}; {folder} was not written, --allow-damaged (allow_damaged=True) takes what can be read"
+            f"{told}; {folder} was not written, --allow-damaged (allow_damaged=True) reads the undamaged part"
         )
 
 
@@ -253,7 +253,7 @@ def _told_when_full(folder: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.OperationalError, OSError) as error:
-        raise CollectionError(f"{folder}: cannot be written: {error}; what was there is as it was") from error
+        raise CollectionError(f"{folder}: cannot be written: {error}; the earlier contents are unchanged") from error
 
 
 def _clean(folder: Path) -> None:

@@ -245,12 +245,12 @@ def find_concordances(
     """
     if earlier is not None:
         if new is not None:
-            raise ArgumentError("pairs of some melodies are not the beginning of all: give either --only or --since")
+            raise ArgumentError("--only and --since cannot be combined; give one of them")
         earlier.check(wanted)
     unfinished = Path(folder) / _WORK[1 if new is not None else 2 if earlier is not None else 0]
     if wanted.matcher:
         if not exact:
-            raise ArgumentError("by a radius every two are compared: --fast goes with --level only")
+            raise ArgumentError("--fast cannot be used with --radius; use it with --level")
         pairs = find_within(store, wanted.matcher, wanted.level, work, folder=unfinished, new=new, earlier=earlier)
         digests = digests_of_notes(store.packed())
     else:

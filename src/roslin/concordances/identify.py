@@ -206,7 +206,7 @@ class Identification:
                 )
                 yield agree.format(name=self.claimed, count=same[0].close)
             elif self._named:
-                yield _("The record itself names {name}; no close source does.").format(name=self.claimed)
+                yield _("The record itself names {name}, but no close source does.").format(name=self.claimed)
 
     def to_table(self) -> Table:
         """A row for each attribution."""

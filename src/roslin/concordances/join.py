@@ -157,7 +157,9 @@ class _Prepared:
     def store(self) -> Store:
         store = Store(self.join.collection)
         if store.about["token"] != self.join.token:
-            raise CollectionError(f"{store.path}: the collection has changed since its comparison began; begin again")
+            raise CollectionError(
+                f"{store.path}: the collection has changed since the comparison started; start it again"
+            )
         return store
 
     @cached_property

@@ -293,7 +293,7 @@ def write_patches(patches: MarcPatches, folder: str | Path) -> list[Path]:
     """Write `RECORD.xml` for each patch into a new folder; each is there whole or not at all."""
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ArgumentError(f"{folder}: patches need a folder of their own; expected a new or empty one")
+        raise ArgumentError(f"{folder}: patches need a new or empty folder")
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for patch in patches.patches:

@@ -55,7 +55,7 @@ class Journal:
                 "delete the folder to begin again"
             )
         raise ArgumentError(
-            f"{self.folder} holds the work of another comparison (about.json says of which); "
+            f"{self.folder} contains the work of another comparison (see its about.json); "
             "name another folder, or delete this one"
         )
 

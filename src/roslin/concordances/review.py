@@ -121,7 +121,7 @@ def check(made: PairDecision) -> None:
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
-        raise ArgumentError("the texts of a decision must be Unicode; got half a character") from None
+        raise ArgumentError("a decision contains invalid Unicode (an unpaired surrogate)") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +416,7 @@ def _append_bytes(path: Path, data: bytes) -> None:
         if is_new:
             sync(path.parent)
     except OSError as error:
-        raise CollectionError(f"{path}: the decision was not kept: {error}") from error
+        raise CollectionError(f"{path}: the decision was not saved: {error}") from error
 
 
 def review_path(path: str | Path) -> Path:
@@ -430,7 +430,7 @@ def existing_review(path: str | Path) -> Path:
     found = review_path(path)
     if not found.exists():
         raise CollectionError(
-            f"{found}: no such review; nobody has decided anything yet (roslin serve has pages for it)"
+            f"{found}: no such review, because no pair has a decision yet; review pairs with: roslin serve"
         )
     return found
 

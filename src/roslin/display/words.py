@@ -6,8 +6,8 @@ that is made once is only marked there, with `N_("...")`, and goes through `_` w
 use belongs to the context of a thread or task, so two people can be served at once. `roslin.web.language` has the
 translations; everywhere else the sentences stay in English.
 
->>> _("Play"), ngettext("one note", "{count} notes", 2).format(count=2), number(12345.5, 2)
-('Play', '2 notes', '12,345.50')
+>>> _("Listen"), ngettext("one note", "{count} notes", 2).format(count=2), number(12345.5, 2)
+('Listen', '2 notes', '12,345.50')
 >>> capital("notes of a Tune"), continued("Notes of a Tune")
 ('Notes of a Tune', 'notes of a Tune')
 """

@@ -55,7 +55,8 @@ def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> No
     """Divide a collection. `work` writes the shards; `shards.json` comes last, so that there are all or none."""
     if not 1 <= parts <= max(len(store), 1):
         raise ArgumentError(
-            f"a collection of {counted(len(store), 'melody', 'melodies')} has between 1 and so many shards; got {parts}"
+            f"a collection of {counted(len(store), 'melody', 'melodies')} has between 1 and that many shards; "
+            f"got {parts}"
         )
     target = Path(folder).resolve()
     if target.exists() and not all(_OURS.fullmatch(path.name) for path in target.iterdir()):
@@ -183,7 +184,9 @@ class Shards:
     def _tails(self, mode: str) -> dict[int, Tail]:
         kept = self.about["tails"][mode]
         if kept["fitted"] != repr(fitted(mode.split("/")[0])):
-            raise CollectionError(f"{self.path}: made by a Roslin that measures otherwise; divide the collection again")
+            raise CollectionError(
+                f"{self.path}: made by an incompatible version of Roslin; divide the collection again"
+            )
         return {int(length): Tail(**tail) for length, tail in kept["tails"].items()}
 
     def __len__(self) -> int:

@@ -187,7 +187,8 @@ def with_judges(
     *,
     progress: Callable[[float, str], None] = lambda _done, _panel: None,
 ) -> Evaluation:
-    """The same evaluation, with what `panels` other panels of experts do to it; its truth is that of all experts."""
+    """The same evaluation, with its variation over `panels` other panels of participants. Its truth is that of all
+    participants."""
     found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyTruthWarning)

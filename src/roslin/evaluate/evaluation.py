@@ -36,7 +36,7 @@ DEFAULT_MEASURES = ("ADR", "NRGB", "AP", "PND")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Values of shape (systems, measures, queries), the rules by which they were found, and what was odd."""
+    """Values of shape (systems, measures, queries), the rules of their computation, and remarks."""
 
     truth: Truth
     runs: tuple[Run, ...]
@@ -54,7 +54,7 @@ class Evaluation:
 
     @property
     def empty(self) -> tuple[str, ...]:
-        """Queries without a relevant document: counted here, left out of every mean."""
+        """Queries without a relevant document. Means omit them."""
         return tuple(query for query in self.queries if not self.truth[query])
 
     @property
@@ -65,7 +65,7 @@ class Evaluation:
 
     @property
     def unknown(self) -> dict[str, tuple[str, ...]]:
-        """Queries of a run that the truth does not know."""
+        """Queries of a run that are not in the truth."""
         strange = {run.name: tuple(query for query in run.queries if query not in self.truth) for run in self.runs}
         return {name: queries for name, queries in strange.items() if queries}
 
@@ -84,12 +84,12 @@ class Evaluation:
         return any(query in group for group in self.truth[query])
 
     def taken_out(self, query: str) -> str | None:
-        """The id that was taken out of the lists of a query, unless it is in a group of the truth."""
+        """The id that is removed from the lists of a query, unless it is in a group of the truth."""
         return query if self.same_id == "drop" else None
 
     @property
     def sampled(self) -> tuple[Measure, ...]:
-        """Measures without a formula for tied scores: where there are any, a mean over orders drawn by chance."""
+        """Metrics without a formula for tied scores. If there are ties, their value is a mean over random orders."""
         is_open = self.ties == "expected" and any(each.tied for run in self.runs for each in run.rankings.values())
         return tuple(each for each in self.measures if is_open and not each.exact_in_ties)
 
@@ -119,7 +119,7 @@ class Evaluation:
         return dict(zip(self.queries, row.tolist(), strict=True))
 
     def to_table(self) -> Table:
-        """The means: a row for each system, a column for each measure.
+        """The means: a row for each system, a column for each metric.
 
         >>> print(evaluate({"q": [["a", "b"], ["c"]]}, {"mine": {"q": ["b", "x", "c"]}}, ["ADR", "P@2"]).to_table())
         system     ADR     P@2
@@ -166,9 +166,9 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate one run or several: {name: run}, a list of paths or `Run`s, or one run as `read_run` takes it.
 
-    ties: what equal scores are worth: `expected` is the mean over all their orders, `given` the order of the run,
-    `trec` that of trec_eval. same_id: a document with the id of its query stays in the list (`keep`), or is the query
-    itself and taken out, unless it is in a group of the truth (`drop`).
+    ties: rule for equal scores: `expected` is the mean over all their orders, `given` the order of the run, `trec` that
+    of trec_eval. same_id: a document with the id of its query stays in the list (`keep`), or is treated as the query
+    and removed, unless it is in a group of the truth (`drop`).
 
     >>> result = evaluate({"q": [["a", "b"], ["c"]]}, {"mine": {"q": ["b", "x", "c"]}}, ["ADR", "P@2"])
     >>> result.means.round(4).tolist()

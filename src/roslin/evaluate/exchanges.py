@@ -213,8 +213,8 @@ def _unseen_share(n: int, level: float) -> float:
 def mean_intervals(values: npt.ArrayLike, level: float = 0.95, upper: npt.ArrayLike = 1.0) -> Floats:
     """Confidence intervals of means over queries. values: (..., n) without NaN; gives (..., 2).
 
-    `upper`, one for all rows or one for each: the largest value there can be; the smallest is 0. Rows with a value
-    outside are taken as unlimited. Fewer than two queries have no interval: NaN.
+    `upper`, one for all rows or one for each, is the largest possible value. The smallest is 0. Rows with a value
+    outside these are treated as unlimited. Fewer than two queries have no interval (NaN).
 
     >>> mean_intervals([1.0, 1.0, 0.0, 1.0]).round(3).tolist(), mean_intervals([0.5, 0.5, 0.5]).round(3).tolist()
     ([0.301, 0.954], [0.09, 0.91])
@@ -223,7 +223,7 @@ def mean_intervals(values: npt.ArrayLike, level: float = 0.95, upper: npt.ArrayL
     rows = np.asarray(values, dtype=np.float64)
     shape, n = rows.shape[:-1], rows.shape[-1]
     if np.isnan(rows).any():
-        raise ArgumentError("a value is NaN; leave queries without a value out")
+        raise ArgumentError("a value is NaN; omit queries without a value")
     if n < 2:
         return np.full((*shape, 2), np.nan)
     limits = np.broadcast_to(np.asarray(upper, dtype=np.float64), shape).reshape(-1)
@@ -263,4 +263,4 @@ def _student(n: int, level: float) -> float:
 def check_level(level: float) -> None:
     """A level of confidence lies between 0 and 1."""
     if not 0 < level < 1:
-        raise ArgumentError(f"level must lie between 0 and 1; got {level!r}")
+        raise ArgumentError(f"level must be between 0 and 1; got {level!r}")

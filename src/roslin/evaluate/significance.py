@@ -31,9 +31,9 @@ _POWER = 0.8
 def bootstrap_intervals(values: Floats, level: float = 0.95, resamples: int | None = None, seed: int = SEED) -> Floats:
     """Bootstrap intervals of means over queries. values: (..., n) without NaN; gives (..., 2).
 
-    Too narrow for fewer than some 100 queries: tables show `mean_intervals`. Queries are drawn with replacement 10,000
-    times, or 2,000 times beyond a thousand queries; all rows share the draws. The interval is corrected for bias and
-    skewness (BCa, Efron 1987). Fewer than two queries, and values that are all equal, have none: NaN.
+    Too narrow for fewer than about 100 queries: tables show `mean_intervals`. Queries are drawn with replacement 10,000
+    times, or 2,000 times for more than a thousand queries. All rows share the draws. The interval is corrected for bias
+    and skewness (BCa, Efron 1987). Fewer than two queries, and equal values, have no interval (NaN).
 
     >>> bootstrap_intervals(np.array([0.5, 0.5, 0.5])).tolist()
     [nan, nan]
@@ -42,7 +42,7 @@ def bootstrap_intervals(values: Floats, level: float = 0.95, resamples: int | No
     rows = np.asarray(values, dtype=np.float64)
     shape, n = rows.shape[:-1], rows.shape[-1]
     if np.isnan(rows).any():
-        raise ArgumentError("a value is NaN; leave queries without a value out")
+        raise ArgumentError("a value is NaN; omit queries without a value")
     if n < 2:
         return np.full((*shape, 2), np.nan)
     rows = rows.reshape(-1, n)
@@ -82,7 +82,8 @@ def _bca(row: Floats, draws: Floats, level: float) -> tuple[float, float]:
 def permutation_test(values: Floats, others: Floats, permutations: int = EXCHANGES, seed: int = SEED) -> float:
     """Two-sided p of a paired permutation test: how often exchanging the two systems at random differs as much.
 
-    Exact up to 16 queries that differ (every exchange is tried); beyond that random ones, the given one counted too.
+    Exact up to 16 queries that differ (every exchange is tried). For more, exchanges are random, and the observed one
+    counts too.
 
     >>> permutation_test(np.array([1.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.0]))
     0.25
@@ -93,15 +94,15 @@ def permutation_test(values: Floats, others: Floats, permutations: int = EXCHANG
 def _paired(values: Floats, others: Floats) -> Floats:
     first, second = np.asarray(values, dtype=np.float64), np.asarray(others, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1:
-        raise ArgumentError(f"both systems need one value a query; got {first.shape} and {second.shape}")
+        raise ArgumentError(f"both systems need one value per query; got {first.shape} and {second.shape}")
     difference = first - second
     if np.isnan(difference).any():
-        raise ArgumentError("a value is NaN; leave queries without a value out")
+        raise ArgumentError("a value is NaN; omit queries without a value")
     return difference
 
 
 def effect_size(values: Floats, others: Floats) -> float:
-    """Cohen's d of paired values: mean difference over its standard deviation; 0 for no difference at all.
+    """Cohen's d of paired values: the mean difference over its standard deviation, or 0 if there is no difference.
 
     >>> effect_size(np.array([2.0, 6.0, 4.0]), np.array([1.0, 1.0, 1.0]))
     1.5
@@ -120,8 +121,8 @@ def minimum_detectable_difference(
 ) -> float:
     """The smallest true difference that this many queries would show in `power` of all cases, at this level (paired t).
 
-    The level is divided by the number of `comparisons`. Infinite where no p can reach it. It says what the number of
-    queries can tell, not what these systems are worth.
+    The level is divided by the number of `comparisons`. The value is infinite if no p can reach it. It describes the
+    number of queries, not the systems.
     """
     difference = _paired(values, others)
     n = len(difference)
@@ -178,7 +179,7 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """What may be said, in plain words; the p is the one that holds for all pairs."""
+        """The conclusion in plain words, with the p that holds for all pairs."""
         if self.queries == 0:
             return f"There is no query by which {self.system} and {self.other} could be compared."
         if self.difference == 0:
@@ -210,8 +211,8 @@ def compare(
 ) -> list[Comparison]:
     """Every pair of systems on one measure (the first by default), in the order of the evaluation.
 
-    `against`: only the pairs with this system, a comparison that was planned; the fewer pairs, the more can be shown.
-    p is corrected for the number of pairs after Holm, after Benjamini and Hochberg, and by the largest t of all pairs.
+    `against`: only the pairs with this system, for a planned comparison. Fewer pairs can show smaller differences. p is
+    corrected for the number of pairs after Holm, after Benjamini and Hochberg, and by the largest t of all pairs.
     """
     check_level(level)
     if len(evaluation.systems) < 2:
@@ -273,8 +274,9 @@ _PLANNED = "Fewer comparisons, planned before looking, show more: roslin evaluat
 class Reach:
     """What a number of queries can show among a number of pairs, before any result is looked at.
 
-    `smallest_p` is that of a pair in which one system wins every query; `smallest_holm` after the correction of Holm.
-    `detectable` is the smallest difference that the median pair would show in four of five cases; infinite for none.
+    `smallest_p` is that of a pair in which one system wins every query, and `smallest_holm` its value after Holm's
+    correction. `detectable` is the smallest difference that the median pair would show in four of five cases (infinite
+    if none).
     """
 
     measure: str
@@ -288,7 +290,7 @@ class Reach:
 
     @property
     def sentence(self) -> str:
-        """What can be shown, and what to do where nothing can."""
+        """What these queries can show, and advice if they can show nothing."""
         alpha = 1 - self.level
         queries, pairs = counted(self.queries, "query", "queries"), counted(self.pairs, "pair")
         at = f"{100 * alpha:.3g} %"

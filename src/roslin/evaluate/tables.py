@@ -323,7 +323,7 @@ _RULES = {
 
 @dataclass(frozen=True, slots=True)
 class TieRange:
-    """What the mean of a measure could be, if tied scores stood in another order."""
+    """The range of the mean of a metric over all orders of tied scores."""
 
     system: str
     measure: str
@@ -335,7 +335,7 @@ class TieRange:
 def tie_sensitivity(evaluation: Evaluation) -> list[TieRange]:
     """The best and the worst mean that any order of tied scores could give, for every system and measure.
 
-    Exact for measures that are `monotone`. Others are refused, since nothing short of trying every order would tell.
+    Exact for metrics that are `monotone`. Others are refused, because every order would have to be tried.
     """
     for each in evaluation.measures:
         if not each.monotone:

@@ -59,7 +59,7 @@ def write_backup(store: EventStore, path: Path) -> WrittenBackup:
     """Copy the database of a study into a new file."""
     path = path.resolve()
     if path.exists():
-        raise ExperimentError(f"{path}: there is such a file already; a backup needs a name of its own")
+        raise ExperimentError(f"{path}: there is such a file already; give the backup another name")
     prepared = path.with_name(f".{path.name}-{secrets.token_hex(4)}.new")
     os.close(os.open(prepared, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     number = store.begin_backup(str(path))
@@ -69,7 +69,7 @@ def write_backup(store: EventStore, path: Path) -> WrittenBackup:
         copied = _copy_sqlite(store, prepared) if store.database.is_sqlite else _dump_postgresql(store, prepared)
         if any(copied[name] < before[name] for name in _COUNTED) and _counts(store) == before:
             found = ", ".join(f"{copied[name]} of {before[name]} {name}" for name in _COUNTED)
-            raise ExperimentError(f"{path}: the copy is not whole ({found}), so it is not kept")
+            raise ExperimentError(f"{path}: the copy is not whole ({found}), so it was deleted")
         with prepared.open("rb") as written:
             os.fsync(written.fileno())
         os.link(prepared, path)  # unlike a rename, it never replaces a file
@@ -98,7 +98,7 @@ def _copy_sqlite(store: EventStore, target: Path) -> dict[str, int]:
             ours.execute("PRAGMA journal_mode=DELETE")  # one file, not three
             said = [row[0] for row in ours.execute("PRAGMA integrity_check")]
             if said != ["ok"] or ours.execute("PRAGMA foreign_key_check").fetchone():
-                raise ExperimentError(f"{target.name}: the copy is damaged ({said[0]}), so it is not kept")
+                raise ExperimentError(f"{target.name}: the copy is damaged ({said[0]}), so it was deleted")
             return {name: ours.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in _COUNTED}  # noqa: S608
     except sqlite3.Error as error:
         raise ExperimentError(f"the database could not be copied: {error}") from error

@@ -292,7 +292,7 @@ class Population:
         if self.model not in BOT_MODELS:
             raise UnknownNameError("model", self.model, BOT_MODELS)
         if not 0 <= self.noise <= 1:
-            raise ArgumentError(f"noise must lie between 0 and 1; got {self.noise!r}")
+            raise ArgumentError(f"noise must be between 0 and 1; got {self.noise!r}")
 
     def opinion(self, expert: object, task: Task, is_careless: bool = False) -> Opinion:
         """The opinion of a participant about a query, the same for every call."""

@@ -266,7 +266,7 @@ class StudyDatabase:
             with self._plain() as plain:
                 _empty_log(plain)
         except sqlite3.Error as error:
-            raise NotKeptError(f"the database was not written anew: {error}") from error
+            raise NotKeptError(f"the database was not rewritten: {error}") from error
 
     @contextmanager
     def _plain(self) -> Iterator[Any]:
@@ -285,7 +285,7 @@ def _empty_log(plain: Any) -> None:
     try:
         while plain.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
             if time.monotonic() > limit:
-                raise sqlite3.OperationalError("somebody else reads all the time")
+                raise sqlite3.OperationalError("another process keeps reading it")
             time.sleep(0.1)
     finally:
         plain.execute(f"PRAGMA busy_timeout={_BUSY_SECONDS * 1000}")

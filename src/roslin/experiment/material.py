@@ -164,7 +164,9 @@ def _checked(
     content = path.read_bytes()
     kind = _kind(content)
     if kind != known[ending]:
-        raise _refused(table, line, f"{name} is not what its ending says", known[ending], kind or "something else")
+        raise _refused(
+            table, line, f"{name} is not of the kind that its ending names", known[ending], kind or "something else"
+        )
     return hmac.new(key, content, hashlib.sha256).hexdigest()[:32] + ending, path
 
 

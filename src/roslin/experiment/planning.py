@@ -210,7 +210,7 @@ def _filters(asked: PoolTable, place: TomlPlace, query: Melody) -> Iterator[Filt
         with place.blaming("costs"):
             costs = parse_costs(asked.costs)
     if "times" in asked.model_fields_set and not asked.motive:
-        raise place.error("times", "says in how many places a motive must be", "motive = ...")
+        raise place.error("times", "needs a motive", "motive = ...")
     for name in ASKED:
         if texts := getattr(asked, name):
             with place.blaming(name):
@@ -231,7 +231,7 @@ class _Pooling:
             count = len(self.matchers)
             raise place.error("disagreement", "needs systems that disagree", "at least two matchers", count)
         if not (self.filters or self.words or self.matchers or asked.add):
-            raise place.error("", "nothing says where candidates come from", "a filter, also, matchers or add")
+            raise place.error("", "no source of candidates is given", "a filter, also, matchers or add")
         self.why: dict[str, list[str]] = {}
         self.chosen: set[str] = set(asked.add)  # kept at the end
         self.story = [f"{counted(len(collection), 'melody', 'melodies')}."]

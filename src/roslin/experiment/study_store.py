@@ -76,7 +76,7 @@ def held(connection: Connection, name: str) -> Row[Any]:
 
 def _known(row: Row[Any] | None) -> Row[Any]:
     if row is None:
-        raise UnknownExpertError("nobody of this name takes part in the study")
+        raise UnknownExpertError("no participant of the study has this label")
     return row
 
 

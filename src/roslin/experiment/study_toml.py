@@ -241,7 +241,7 @@ class PoolTable(TomlTable):
     max_interval: Range = ()
     """Largest interval between neighbouring notes, in semitones or by name."""
     duration_ratio: Range = ()
-    """Shortest over longest note, from 0 to 1."""
+    """Ratio of shortest to longest note, from 0 to 1."""
     note_count: Range = ()
     """Number of notes."""
     contains: Filters = ()
@@ -517,7 +517,7 @@ def _candidates(query: QueryPart, place: TomlPlace) -> tuple[str, ...]:
     if isinstance(ids, str):
         path = place.path.parent / ids
         if not path.is_file():
-            raise place.error("candidates", "no such file", "a list of ids, or a file with an id a line", ids)
+            raise place.error("candidates", "no such file", "a list of ids, or a file with one id per line", ids)
         if path.suffix.lower() == ".csv":  # of `roslin runs pool`
             rows = table_rows(path, ["query", "document"])
             ids = tuple(str(cells["document"]) for cells, _ in rows if cells["query"] == query.id)
@@ -525,7 +525,7 @@ def _candidates(query: QueryPart, place: TomlPlace) -> tuple[str, ...]:
             try:
                 lines = path.read_text(encoding="utf-8-sig").splitlines()
             except UnicodeDecodeError:
-                raise place.error("candidates", "cannot be read", "a file in UTF-8 with an id a line", ids) from None
+                raise place.error("candidates", "cannot be read", "a file in UTF-8 with one id per line", ids) from None
             ids = tuple(line.strip() for line in lines if line.strip())
     if len(ids) < 2:
         raise place.error("candidates", "too few to put in order", "at least 2", len(ids))

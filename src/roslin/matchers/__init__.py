@@ -71,7 +71,7 @@ DEFAULT_MATCHER = "roslin"  # of a search, and of an explanation
 
 
 def explain(query: Melody, candidate: Melody, matcher: str | Matcher = DEFAULT_MATCHER) -> Explanation:
-    """How the distance from a query to a candidate comes about, as if there were no other candidates.
+    """The explanation of the distance from a query to a candidate, as if there were no other candidates.
 
     >>> from roslin import load
     >>> explain(load("'4CDE")[0], load("4-'GAB2''C")[0], "emd").sentence

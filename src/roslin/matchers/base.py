@@ -50,18 +50,18 @@ class Matcher(Named, ABC):
 
     @property
     def things(self) -> str:
-        """What an alignment puts side by side."""
+        """The properties that an alignment compares."""
         return N_("notes")
 
     @property
     def hears_pitch(self) -> bool:
-        """Whether it tells one pitch from another."""
+        """Whether it distinguishes pitches."""
         return True
 
     def distances(self, query: Melody, candidates: Candidates) -> Distances:
         """The distance from the query to each candidate: a list of melodies, or a collection.
 
-        Infinity means that the two cannot be compared: a search leaves such a candidate out.
+        Infinity means that the two cannot be compared. A search omits such a candidate.
         """
         check_query(query)
         packed = pack(candidates)
@@ -77,7 +77,7 @@ class Matcher(Named, ABC):
         return one_number_each(found, len(packed), expected)
 
     def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
-        """The distances, telling now and then which share of them is known; whoever is told may raise an error."""
+        """The distances. `tell` regularly receives the share that is known, and may raise an error."""
         if not self.is_independent or self.is_indexed:
             distances = self.distances(query, candidates)
             tell(1.0)
@@ -89,19 +89,19 @@ class Matcher(Named, ABC):
         return np.concatenate(found)
 
     def notes_at_once(self, query: Melody) -> int:
-        """How many notes of candidates are compared with a query without a look at the clock."""
+        """The number of notes of candidates that are compared before the time limit is checked again."""
         return self.pairs_at_once // max(len(query), 1)
 
     def longest(self, query: Melody) -> int:
-        """How many notes a candidate may have so that it is compared with the query in a second or two."""
+        """The largest number of notes of a candidate that is compared with the query within a second or two."""
         return self.notes_at_once(query)
 
     def explain(
         self, query: Melody, candidates: Candidates, number: int = 0, tell: Tell = lambda _: None
     ) -> Explanation:
-        """How the distance to one of the candidates comes about; the others are what it may depend on.
+        """The explanation of the distance to one of the candidates. The distance may depend on the others.
 
-        `tell` is told the share that is done, where all candidates have to be compared.
+        `tell` receives the share that is done if all candidates have to be compared.
         """
         check_query(query)
         known = candidates if isinstance(candidates, (Packed, SupportsPacked)) else list(candidates)
@@ -115,13 +115,13 @@ class Matcher(Named, ABC):
         return self._explain_told(query, packed, number, tell).about(query, candidate)
 
     def remarks(self, query: Melody) -> tuple[str, ...]:
-        """What whoever asked must be told about how this query was compared."""
+        """Remarks for the user on how this query was compared."""
         del query
         return ()
 
     @property
     def leading(self) -> Matcher:
-        """The matcher that decides most: itself, unless it is made of others."""
+        """The matcher with the largest weight: itself, unless it combines others."""
         return self
 
     @property
@@ -203,13 +203,13 @@ def matchers() -> list[str]:
 
 
 def matcher(text: str | Matcher | Compare, *, name: str = "") -> Matcher:
-    """A matcher from its name, with parameters where they are not the defaults; or from a plain function.
+    """A matcher from its name, with any parameters, or from a function.
 
     >>> matcher("dp(place='inside')")
     dp(place='inside')
 
-    A function gets the query and a list of melodies, and gives one distance for each; `name` is what the
-    matcher is called then, if not as the function is.
+    A function gets the query and a list of melodies, and returns one distance for each. `name` is the name of the
+    matcher, by default that of the function.
 
     >>> matcher(lambda query, candidates: [abs(len(query) - len(each)) for each in candidates], name="lengths")
     lengths
@@ -230,15 +230,15 @@ def register_matcher(*, name: str = "", summary: str = "", reference: str = "") 
 
 
 def register_matcher(thing: Any = None, *, name: str = "", summary: str = "", reference: str = "") -> Any:
-    """Make a matcher known by name: a class made from `Matcher`, or a plain function. Also as a decorator.
+    """Register a matcher under its name: a subclass of `Matcher`, or a function. Also works as a decorator.
 
-    A function is called as it is in Python, and described by the first line of its docstring, unless it is said here.
+    By default, a function keeps its Python name and is described by the first line of its docstring.
     """
     if thing is None:
         return lambda given: register_matcher(given, name=name, summary=summary, reference=reference)
     if not is_function(thing, Matcher):
         if name or summary or reference:
-            raise ArgumentError("a class says its name, summary and reference itself; give them for a function only")
+            raise ArgumentError("name, summary and reference can be given for a function, but not for a class")
         return register(thing)
     register(function_matcher(thing, name, summary, reference))
     return thing

@@ -104,9 +104,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How the distance from a query to a candidate comes about, in steps and in words.
+    """The explanation of the distance from a query to a candidate, in steps and in words.
 
-    `transformation` is what was done to the query, in words; `sentence` the whole in a sentence.
+    `transformation` describes the changes of the query, and `sentence` everything.
     """
 
     matcher: Matcher
@@ -143,7 +143,7 @@ class Explanation:
 
     @property
     def distance(self) -> float:
-        """What all adds up to."""
+        """The sum of all costs."""
         return self.start + sum(step.cost for step in self.steps)
 
     @property
@@ -163,7 +163,7 @@ class Explanation:
 
     @property
     def leading(self) -> Explanation | None:
-        """What counts most in a sum; of a distance that is not taken apart, the aid to the eye."""
+        """The part with the largest weight in a sum, or the visual aid for a distance without parts."""
         return next((step.within for step in self.steps if step.kind in ("measure", "whole") and step.within), None)
 
     @property
@@ -179,7 +179,7 @@ class Explanation:
 
     @property
     def short_table(self) -> Table:
-        """The same without the columns in which nothing stands; there is always a cost."""
+        """The same without empty columns. The cost always stays."""
         table = self.table
         return table.only(
             *(
@@ -190,7 +190,7 @@ class Explanation:
         )
 
     def about(self, query: Melody, candidate: Melody) -> Explanation:
-        """The same with these melodies in place of its own; the notes must be the same, as far as they are named."""
+        """The same with these melodies instead. The notes must be the same as those that are named."""
         steps = []
         for step in self.steps:
             both = (candidate, query) if step.kind == "back" else (query, candidate)
@@ -198,7 +198,7 @@ class Explanation:
         return replace(self, query=query, candidate=candidate, steps=tuple(steps))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in the form of JSON; the melodies by their ids. A melody that is in no list has no distance."""
+        """All data for JSON, with the ids of the melodies. A melody that is in no list has no distance."""
         return {
             "query": self.query.id,
             "candidate": self.candidate.id,

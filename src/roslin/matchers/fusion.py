@@ -50,7 +50,7 @@ class Fusion(Matcher):
     """Several matchers as one."""
 
     name = "fuse"
-    summary = N_("Puts the rankings of several other ways together.")
+    summary = N_("Combines the rankings of several other matchers.")
     reference = "Fox & Shaw 1994; Cormack, Clarke & Buettcher 2009"
 
     kind = "sum"

@@ -1,6 +1,6 @@
 """What `p1`, `p2` and `p3` share: melodies as figures in the plane of time and pitch; from a score to a distance.
 
-Reference: the C-BRAHMS project in Helsinki (Ukkonen, Lemstrom and Makinen). The query may be moved in time and
+Reference: the C-BRAHMS project in Helsinki (Ukkonen, Lemström and Mäkinen). The query may be moved in time and
 transposed, by any amount, and is laid onto the candidate where the two have most in common. Polyphony is taken as it
 is, on both sides. Only grace notes are left out, and what stands twice in the same place (a doubling by another voice)
 counts once.
@@ -179,7 +179,7 @@ def _at_tempo(notes: NoteTable, tempo: float) -> NoteTable:
 #
 # Whether the whole query stands in the candidate, note for note.
 #
-# Reference: Ukkonen, Lemstrom and Makinen, algorithm P1. Notes are points (onset, pitch); durations do not matter. The
+# Reference: Ukkonen, Lemström and Mäkinen, algorithm P1. Notes are points (onset, pitch); durations do not matter. The
 # query is found where one shift in time and one transposition take every one of its points onto a point of the
 # candidate; other notes may stand between them and beside them. Then c, what the two have in common
 # , is the number of the query's notes; else it is 0, and the distance is 1. So the matcher tells yes
@@ -199,8 +199,8 @@ class P1(Geometric):
     """All notes of the query, or none."""
 
     name = "p1"
-    summary = N_("Finds the melodies that hold every note of the query, in any key, whatever sounds beside them.")
-    reference = "Ukkonen, Lemstrom & Makinen 2003, algorithm P1"
+    summary = N_("Finds the melodies that contain every note of the query, in any key, among any other notes.")
+    reference = "Ukkonen, Lemström & Mäkinen 2003, algorithm P1"
     timed = False
 
     def _common(self, query: Figures, candidates: Figures) -> Numbers:
@@ -213,7 +213,7 @@ class P1(Geometric):
 #
 # How many notes of the query stand in the candidate, after one move of the whole query.
 #
-# Reference: Ukkonen, Lemstrom and Makinen, algorithm P2. Notes are points (onset, pitch); durations do not matter.
+# Reference: Ukkonen, Lemström and Mäkinen, algorithm P2. Notes are points (onset, pitch); durations do not matter.
 # Every shift in time with a transposition takes some points of the query onto points of the candidate; c is the largest
 # number that one of them takes. It is the size of the largest set of equal difference vectors.
 #
@@ -233,8 +233,8 @@ class P2(Geometric):
     """The most notes that coincide."""
 
     name = "p2"
-    summary = N_("Lays the query onto the melody, in any key, where most notes coincide in onset and pitch.")
-    reference = "Ukkonen, Lemstrom & Makinen 2003, algorithm P2"
+    summary = N_("Places the query on the melody, in any key, where most notes coincide in onset and pitch.")
+    reference = "Ukkonen, Lemström & Mäkinen 2003, algorithm P2"
     timed = False
 
 
@@ -242,7 +242,7 @@ class P2(Geometric):
 #
 # For how long the query and the candidate sound the same, after one move of the whole query.
 #
-# Reference: Ukkonen, Lemstrom and Makinen, algorithm P3; entered to MIREX 2005 as L(P3). A note is a segment: its
+# Reference: Ukkonen, Lemström and Mäkinen, algorithm P3; entered to MIREX 2005 as L(P3). A note is a segment: its
 # pitch, from its onset to its end. For a shift in time and a transposition, the common time is how long segments of
 # both lie on each other; c is the largest common time of all moves, exactly. As the shift grows,
 # the common time of a transposition rises and falls in straight lines. A pair of segments, [a, b] of the query and [s,
@@ -267,6 +267,6 @@ class P3(Geometric):
     """The longest common time."""
 
     name = "p3"
-    summary = N_("Lays the query onto the melody, in any key, where both sound the same pitches for the longest time.")
-    reference = "Ukkonen, Lemstrom & Makinen 2003, algorithm P3; MIREX 2005 entry L(P3)"
+    summary = N_("Places the query on the melody, in any key, where both have the same pitches for the longest time.")
+    reference = "Ukkonen, Lemström & Mäkinen 2003, algorithm P3; MIREX 2005 entry L(P3)"
     timed = True

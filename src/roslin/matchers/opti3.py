@@ -1,6 +1,6 @@
 """The measures that `fm` is made of, each a matcher of its own.
 
-Reference: D. Mullensiefen and K. Frieler, SIMILE (2004) and its successor melsim, with the definitions of melsim. All
+Reference: D. Müllensiefen and K. Frieler, SIMILE (2004) and its successor melsim, with the definitions of melsim. All
 are similarities from 0 to 1 there; the distance is 1 less that. Input is one line (represent/line.py).
 
     ngrukkon   1 - sum over grams of |f_q - f_t| / (N_q + N_t)          grams of n = 3 successive intervals; f how
@@ -64,7 +64,7 @@ _TRANSPOSITIONS = (-5, 6)
 class LineMatcher(Matcher):
     """A measure of two sets of lines."""
 
-    reference = "Mullensiefen & Frieler 2004 (SIMILE), as in melsim"
+    reference = "Müllensiefen & Frieler 2004 (SIMILE), as in melsim"
     modes: ClassVar[Modes] = {"compare": {"melody": {}}, "place": {"whole": {}}, "key": {"any": {}}}
 
     @abstractmethod
@@ -293,9 +293,9 @@ def _profiles() -> npt.NDArray[np.int64]:
 
 # -- fm ----------------------------------------------------------------------------------------------------------------
 #
-# A sum of measures fitted to what experts say, after Frieler and Mullensiefen.
+# A sum of measures fitted to what experts say, after Frieler and Müllensiefen.
 #
-# Reference: D. Mullensiefen and K. Frieler, SIMILE; K. Frieler and D. Mullensiefen's entry to MIREX 2005. **This is not
+# Reference: D. Müllensiefen and K. Frieler, SIMILE; K. Frieler and D. Müllensiefen's entry to MIREX 2005. **This is not
 # that entry.** It was "optiP", a sum of six measures; which six, with which weights, was not published where we could
 # read it. What is published in full is its relative opti3, and that is what `fm` computes, with the measures
 # above:
@@ -320,8 +320,8 @@ class FM(LineMatcher):
     """A fitted sum."""
 
     name = "fm"
-    summary = N_("Adds up shared intervals, rough rhythm and harmony, with weights fitted to what experts say.")
-    reference = "Mullensiefen & Frieler, opti3 (as in melsim); the MIREX 2005 entry used optiP, which is not public"
+    summary = N_("Adds up shared intervals, rough rhythm and harmony, with weights fitted to expert judgements.")
+    reference = "Müllensiefen & Frieler, opti3 (as in melsim); the MIREX 2005 entry used optiP, which is not public"
 
     kind = "sum"
     modes: ClassVar[Modes] = {"compare": {"both": {}}, "place": {"whole": {}}, "key": {"any": {}}}

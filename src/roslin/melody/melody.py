@@ -68,7 +68,7 @@ class SignatureChange:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MelodyNote:
-    """One note of a melody; times are in quarter notes, exact.
+    """One note of a melody. Times are exact, in quarter notes.
 
     >>> from roslin import load
     >>> load("%G-2$bB '4C8DE2.B")[0][3]
@@ -106,8 +106,9 @@ class Melody:
 
     `voice` is the name of the part ("Soprano"), `key` the key in words ("D major"), `metre` the time signature, `text`
     the words sung, `source` where the melody comes from, `music` the source's own music string and `notation` the name
-    of its format. `barlines_ticks` says where bar lines stand. `extra` holds whatever else the source said. `problems`
-    says what `load` had to read otherwise than it was written; it is no part of what makes two melodies equal.
+    of its format. `barlines_ticks` are the times of the bar lines. `extra` has the other fields of the source.
+    `problems` lists anything that `load` had to reinterpret. It does not count when two melodies are compared for
+    equality.
     """
 
     notes: NoteTable
@@ -183,7 +184,7 @@ class Melody:
         id: str | None = None,
         **metadata: Any,
     ) -> Melody:
-        """A melody that was sung or played: onsets and durations in seconds and MIDI pitches, in any order.
+        """A melody that was sung or played, from onsets and durations in seconds and MIDI pitches, in any order.
 
         Note values are the most plausible at a tempo that may change a little, as on the search page. The first note
         begins at 0.
@@ -210,7 +211,7 @@ class Melody:
 
     @property
     def deviations(self) -> list[str]:
-        """What was read otherwise than it was written, in lines for people.
+        """Anything that had to be reinterpreted, as lines of text.
 
         >>> from roslin import load
         >>> load("'4CDXE?")[0].deviations
@@ -219,7 +220,7 @@ class Melody:
         return deviations(self.problems)
 
     def with_metadata(self, **changes: Any) -> Melody:
-        """A copy with other metadata; the notes are shared.
+        """A copy with other metadata. The notes are shared.
 
         >>> Melody.from_notes([0], [1], [60]).with_metadata(id="one", title="A note")
         Melody('one', 'A note', 1 note)
@@ -276,10 +277,10 @@ class Melody:
         return bar_numbers(self)
 
     def bars(self, first: int, last: int | None = None) -> Melody:
-        """A melody of the bars from `first` to `last`, both included; of one bar when only one is given.
+        """A melody of the bars from `first` to `last`, both included, or of one bar.
 
         Times start at 0 again, at the first bar line. A note that is held over a bar line at one of the ends is cut
-        there, as it is where those bars are copied from a page.
+        there.
 
         >>> from roslin import load
         >>> tune = load("%G-2@3/4 '4G/''CDE/2.F/")[0]

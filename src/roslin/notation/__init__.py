@@ -120,9 +120,8 @@ for _format in (
 def load(source: Source, format: str | None = None, strict: bool = False, **options: Unpack[Options]) -> list[Melody]:
     """The melodies in a file, in bytes, or in a string of notation.
 
-    What can be read is read, and `Melody.problems` says what was read otherwise than it was written; only a melody
-    from which nothing useful can be read raises `NotationError`. With `strict`, anything wrong does. `Options` says
-    what else can be asked for.
+    Roslin reads as much as it can, and `Melody.problems` lists anything that had to be reinterpreted. Only a melody
+    without anything useful raises `NotationError`. With `strict`, any fault does. `Options` has further options.
 
     >>> load("%G-2@3/4 '4CDE/2.F")
     [Melody(None, 4 notes)]
@@ -145,8 +144,8 @@ def records(
 ) -> Iterator[Record]:
     """One record for each melody in a source, with its problems. Streams: memory does not grow with the file.
 
-    `named` asks for an id for every melody, and gives the path that begins the ids that are made; "" is the file alone.
-    `skipped` asks for entries without music too (`Record.is_skipped`).
+    `named` gives every melody an id, and is the path that begins new ids ("": only the file name). `skipped` also
+    returns entries without music (`Record.is_skipped`).
     """
     if format is not None:
         FORMATS.find(format)

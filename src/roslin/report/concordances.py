@@ -88,32 +88,32 @@ def compared_words(concordances: Concordances, disagreeing: int | None = None) -
     pairs, certainty = concordances.pairs, concordances.certainty
     count = disagreeing_pairs(concordances) if disagreeing is None else disagreeing
     differ = ngettext(
-        "{count} pair of the {total} found here has sources that name different composers. Look before you accept.",
-        "{count} pairs of the {total} found here have sources that name different composers. Look before you accept.",
+        "{count} pair of the {total} found here has sources that name different composers. Check before you accept.",
+        "{count} pairs of the {total} found here have sources that name different composers. Check before you accept.",
         count,
     ).format(count=number(count), total=number(len(pairs)))
     if certainty.matcher:
         compared = f"{_how_compared(concordances)}."
         sure = _(
-            "A pair counts at a {level}, from either of the two to the other. What such a distance means is for you to "
-            "judge: nothing says how often chance brings it."
+            "A pair counts at a {level}, in either direction. Judge for yourself what such a distance means: there is "
+            "no chance estimate for it."
         ).format(level=certainty.level_words)
     else:
-        compared = _("{compared}; by {matcher}: melody and rhythm, in any key and tempo.").format(
+        compared = _("{compared}, using {matcher} (melody and rhythm, in any key and tempo).").format(
             compared=_how_compared(concordances), matcher=repr(Roslin(compare="both"))
         )
         sure = _(
-            "A pair counts with {level} of being the same tune. By these probabilities, which were fitted on RISM, the "
-            "number of wrong pairs is about {wrong} of {total}."
+            "A pair counts with {level} of being the same tune. According to these probabilities, which were fitted on "
+            "RISM, about {wrong} of {total} pairs are wrong."
         ).format(level=certainty.level_words, wrong=number(concordances.doubts.sum()), total=number(len(pairs)))
     return [
         compared,
-        *([] if pairs.is_all else [_("Only pairs with a new melody were looked for.")]),
+        *([] if pairs.is_all else [_("Roslin searched only for pairs with a new melody.")]),
         f"{sure} {differ}",
         *left_out_words(concordances),
         _(
-            "Melodies are one group where at least half of the pairs between them were found; what else pairs lead to "
-            "is named beside it. That two sources have the same tune does not say who wrote it."
+            "Melodies form a group when at least half of the pairs between them were found. Other related melodies are "
+            "listed next to the group. Two sources with the same tune may be by different composers."
         ),
     ]
 
@@ -124,8 +124,8 @@ def left_out_words(concordances: Concordances) -> list[str]:
     said = []
     if left:
         words = ngettext(
-            "{count} more pair has the same notes, but these are so few or common that its probability is lower.",
-            "{count} more pairs have the same notes, but these are so few or common that their probability is lower.",
+            "{count} more pair has the same notes, but they are too few or too common for a higher probability.",
+            "{count} more pairs have the same notes, but they are too few or too common for a higher probability.",
             left,
         )
         said.append(words.format(count=number(left)))

@@ -243,7 +243,8 @@ def _colours(y: float) -> SvgElement:
 
 def _runs(y: float) -> SvgElement:
     words = _(
-        "Line: notes of runs that both have; the stronger, the more they count. Faint: in none. Disk: length of a note."
+        "Line: notes of runs that both melodies have. Stronger lines count more. Faint: in no run. "
+        "Disk: length of a note."
     )
     return _legend([_text(8, y + 12, words)])
 
@@ -321,7 +322,7 @@ def _run_ties(part: Explanation, shift: float) -> list[Tie]:
     ties = []
     for (i, j), taken in worth.items():
         share = taken / most
-        words = _("in runs that take off {cost}").format(cost=number(taken, 4))
+        words = _("in runs that reduce the cost by {cost}").format(cost=number(taken, 4))
         ties.append(Tie(i, j, max(_THICKEST * share, _THINNEST), colour_of(0.0), words, max(share, _FAINTEST)))
     return ties
 

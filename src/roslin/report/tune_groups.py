@@ -155,7 +155,7 @@ class GroupSummary:
         elif share == 1:
             said = _("Stable: it stays whole at {level}.")
         else:
-            said = _("Not stable: at {level} only {share}% of its melodies, two by two, stay together.")
+            said = _("Not stable: at {level} only {share}% of its pairs of melodies stay together.")
         return said.format(level=self.rated.stricter_words, share=number(100 * share))
 
 

@@ -63,7 +63,7 @@ class Variant:
         said = [words.format(count=number(count)) for count, words in each if count]
         said = said or [_("note for note the same")]
         said += _edge(self.before, _("begins {notes} earlier"), _("begins {notes} later"))
-        said += _edge(self.after, _("goes on for {notes}"), _("ends {notes} earlier"))
+        said += _edge(self.after, _("continues for {notes}"), _("ends {notes} earlier"))
         if self.values != 1:
             said.append(_times(self.values))
         if self.metre:

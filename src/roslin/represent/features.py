@@ -72,12 +72,12 @@ def pitch_range(melody: Melody) -> int | None:
 
 
 def max_interval(melody: Melody) -> int | None:
-    """Semitones of the largest step, up or down."""
+    """Semitones of the largest interval, up or down."""
     return _max_interval(melodic_line(melody)["pitch_midi"].tolist())
 
 
 def duration_ratio(melody: Melody) -> float | None:
-    """The shortest note over the longest."""
+    """The ratio of the shortest to the longest note."""
     return _duration_ratio(melodic_line(melody)["duration_ticks"].tolist())
 
 

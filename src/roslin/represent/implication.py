@@ -1,6 +1,6 @@
 """Melodies as sequences of implication-realization structures: how each interval follows from the one before it.
 
-Reference: Narmour's model, as Grachten, Arcos and Lopez de Mantaras parse it for their entry to MIREX 2005. The labels
+Reference: Narmour's model, as Grachten, Arcos and López de Mántaras parse it for their entry to MIREX 2005. The labels
 and the way in which structures overlap are from the literature; how their program decides in detail is not known, so
 this is a parser after the model, not a copy of theirs.
 

@@ -58,7 +58,7 @@ def fuse_runs(
     (1.0, 1.0, 0.5)
     """
     if not runs:
-        raise ArgumentError("there is nothing to put together: no run is given")
+        raise ArgumentError("no run is given; give at least one")
     for kind, value, known in (("method of fusion", method, METHODS), ("scale of fusion", scale, SCALES)):
         if value not in known:
             raise UnknownNameError(kind, value, known)

@@ -32,11 +32,10 @@ _COLUMNS = ("ids", "values", "expected", "ranks", "distances", "same", "coincide
 class Hit:
     """One line of a ranked list. Ranks count from 1; `value` is None where the run has an order only.
 
-    `expected` is how many melodies would be as near by chance, where that was counted; such a list is in the order of
-    this number, and its value is the evidence, minus the logarithm of it to base 10. `same` is the number of notes on
-    which the query and the melody agree exactly, if those are all that one of them has; otherwise 0. `coincides`: the
-    melody was found by the notes that coincide in time, whatever is between them. `title` is the title of the melody,
-    in a run that comes from a collection.
+    `expected` is the number of melodies expected to match as well by chance, if estimated. The list is then in the
+    order of this number, and the value is the evidence, its negative logarithm to base 10. `same` is the number of
+    notes that agree exactly, if these are all notes of the query or of the melody, else 0. `coincides`: the melody was
+    found by notes that coincide in time. `title` is the title of the melody, in a run from a collection.
     """
 
     query: str
@@ -52,14 +51,14 @@ class Hit:
 
     @property
     def meaning(self) -> str:
-        """The label: how sure it is, in words; nothing where chance matches were not counted."""
+        """The label, or an empty text if chance is not estimated."""
         return SAME_NOTES if self.same else "" if self.expected is None else meaning_of(self.expected)
 
     @property
     def is_above_chance(self) -> bool:
-        """Whether fewer than one melody would be as near by chance, or it agrees with the query on all notes.
+        """Whether fewer than one chance match is expected, or all notes agree with the query.
 
-        True where chance matches were not counted.
+        True if chance is not estimated.
         """
         return self.expected is None or self.expected <= BY_CHANCE or self.same > 0
 
@@ -82,7 +81,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The list for one query, best first. `values` are in the kind of the run; None where it has an order only.
+    """The list for one query, best first. `values` are of the kind of the run, or None if it has only an order.
 
     `seconds` is the time that the search took. `refusal` says why a system could not take the query; its list is empty
     then. `is_cut_in_a_tie`: the first document that was left out is as good as the last of the list. `expected` are the
@@ -110,7 +109,7 @@ class Ranking:
 
     @property
     def places_coinciding(self) -> list[int]:
-        """The ranks of the documents that were found by the notes that coincide."""
+        """The ranks of the documents that were found by coinciding notes."""
         ranks = self.ranks or range(1, len(self.ids) + 1)
         return [rank for rank, coincides in zip(ranks, self.coincides or (), strict=False) if coincides]
 
@@ -165,7 +164,7 @@ class Run:
 
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[str, str, float]], *, name: str = "run", kind: Kind = "score") -> Self:
-        """From (query, document, value) in the order that decides between equal values; a document may come twice."""
+        """From (query, document, value). Their order decides between equal values. A document may occur twice."""
         by_query: dict[str, list[tuple[str, float]]] = {}
         for query, document, value in rows:
             by_query.setdefault(query, []).append((document, value))
@@ -173,9 +172,9 @@ class Run:
 
     @classmethod
     def joined(cls, runs: Sequence[Run], *, name: str | None = None) -> Self:
-        """The lists of several runs of one system as one run; their queries must differ."""
+        """The lists of several runs of one system as one run. Their queries must differ."""
         if not runs:
-            raise ArgumentError("there is nothing to join: no run is given")
+            raise ArgumentError("no run is given; give at least one")
         for kind in {run.kind for run in runs}:
             if kind != runs[0].kind:
                 raise ArgumentError(f"runs of {runs[0].kind}s and of {kind}s cannot be joined")
@@ -216,12 +215,12 @@ class Run:
         return {query: ranking.ids for query, ranking in self.rankings.items()}
 
     def ranking(self, query: str) -> tuple[str, ...]:
-        """The documents found for a query, best first; none where the run has no such query."""
+        """The documents found for a query, best first, or none if the run lacks the query."""
         found = self.rankings.get(query)
         return found.ids if found is not None else ()
 
     def values(self, query: str) -> tuple[float, ...] | None:
-        """The distances, scores or ranks of a list; None where the run has an order only, or no such query."""
+        """The distances, scores or ranks of a list. None if the run has only an order, or lacks the query."""
         found = self.rankings.get(query)
         return found.values if found is not None else None
 
@@ -246,12 +245,12 @@ class Run:
 
     @property
     def has_meaning(self) -> bool:
-        """Whether chance matches were counted."""
+        """Whether chance is estimated."""
         return any(ranking.expected is not None for ranking in self.rankings.values())
 
     @property
     def has_distances(self) -> bool:
-        """Whether every hit has a distance."""
+        """Whether every result has a distance."""
         return self.kind == "distance" or any(ranking.distances is not None for ranking in self.rankings.values())
 
     @property
@@ -266,12 +265,12 @@ class Run:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was compared; if not, `remarks` have the part that was."""
+        """Whether everything was compared. If not, `remarks` name the part that was."""
         return not any(ranking.unfinished for ranking in self.rankings.values())
 
     @property
     def matches(self) -> Self:
-        """The hits above chance (`Hit.is_above_chance`). They keep their ranks.
+        """The results above chance (`Hit.is_above_chance`), with their ranks.
 
         >>> run = Run([Ranking("q", ("a", "b"), (0.2, 0.7), expected=(0.001, 30.0))], kind="distance")
         >>> run.matches.ids, run.is_close
@@ -281,20 +280,20 @@ class Run:
 
     @property
     def above_line(self) -> int:
-        """How many lines there are before chance begins: up to the last hit above chance (`Hit.is_above_chance`)."""
+        """The number of results up to the last one above chance (`Hit.is_above_chance`)."""
         return max((place for place, hit in enumerate(self.hits, start=1) if hit.is_above_chance), default=0)
 
     @property
     def is_close(self) -> bool:
-        """Whether anything was found that chance hardly explains, or that agrees with the query on all notes.
+        """Whether a result is hardly explained by chance, or agrees with the query on all notes.
 
-        True where chance matches were not counted.
+        True if chance is not estimated.
         """
         return not self.has_meaning or self.headline == headline_of(0.0)
 
     @property
     def headline(self) -> str:
-        """What the list has, in a few words; nothing where chance matches were not counted.
+        """The headline of the list, or an empty text if chance is not estimated.
 
         >>> Run([Ranking("q", ("a",), (0.5,), expected=(0.3,))]).headline
         'Possible matches'
@@ -354,7 +353,7 @@ class Run:
         return self._with(remarks=(*self._remarks, *remarks))
 
     def times(self, readings: int) -> Self:
-        """The best of the lists of several readings of a query: all together have as many times the chance matches.
+        """The best of the lists of several readings of a query. Chance matches are multiplied by their number.
 
         >>> Run([Ranking("q", ("a",), (2.0,), expected=(0.01,))], kind="score").times(10)[0].expected
         0.1
@@ -387,7 +386,7 @@ class Run:
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """The titles of the documents, where the run comes from a collection that has them."""
+        """The titles of the documents, if the run comes from a collection that has them."""
         ids = list(dict.fromkeys(id for ranking in self.rankings.values() for id in ranking.ids))
         if self._titles is None:
             return {}
@@ -395,7 +394,7 @@ class Run:
         return {id: title for id, title in zip(ids, known, strict=True) if title}
 
     def to_table(self) -> Table:
-        """The hits as a table: query (where there are several), rank, distance or score, chance, document, title."""
+        """The results as a table: query (if there are several), rank, distance or score, chance, document, title."""
         columns = [
             *(["query"] if len(self.rankings) != 1 else []),
             "rank",
@@ -419,7 +418,7 @@ class Run:
         return Table(tuple(columns), tuple(rows), self.name)
 
     def to_frame(self, library: FrameLibrary = "pandas") -> Any:
-        """A data frame with a row for each hit."""
+        """A data frame with a row for each result."""
         table = self.to_table()
         columns = table.columns if "query" in table.columns else ("query", *table.columns)
         return replace(table, columns=columns).to_frame(library)
@@ -453,7 +452,7 @@ class Run:
         return writing.json_text(self)
 
     def write(self, path: str | Path) -> None:
-        """Write a file in the form of its ending: .run, .trec or .txt, .csv, .json, .parquet; packed: .run.gz."""
+        """Write a file in the form of its ending: .run, .trec or .txt, .csv, .json, .parquet (compressed: .run.gz)."""
         writing.write(self, Path(path))
 
 

@@ -40,7 +40,7 @@ class Work:
         if not isinstance(threads, int) or threads < 1:
             raise ArgumentError(f"threads must be a whole number, at least 1; got {threads!r}")
         if seconds is not None and not seconds > 0:
-            raise ArgumentError(f"the limit of time must be above 0 seconds; got {seconds!r}")
+            raise ArgumentError(f"the time limit must be above 0 seconds; got {seconds!r}")
         self.threads, self.seconds, self.progress, self.partial = threads, seconds, progress, partial
         self._began, self._done = time.monotonic(), 0.0
         self._pool: ThreadPoolExecutor | None = None

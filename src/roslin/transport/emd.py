@@ -115,7 +115,7 @@ def emd_flow(
 def ptd_flow(
     points_a: ArrayLike, weights_a: ArrayLike, points_b: ArrayLike, weights_b: ArrayLike, ground: str = "euclidean"
 ) -> Flow:
-    """The proportional transportation distance with its flow; the flow sums to 1."""
+    """The proportional transportation distance with its flow, which sums to 1."""
     (at_a, a), (at_b, b) = _point_set(points_a, weights_a, "A"), _point_set(points_b, weights_b, "B")
     shares = (at_a, a / a.sum()), (at_b, b / b.sum())
     return _solve(*shares, _ground(*shares, ground))

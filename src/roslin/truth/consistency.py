@@ -84,7 +84,7 @@ class Consistency(Mapping[str, float]):
 
     @property
     def mean(self) -> float:
-        """The mean over queries; NaN where there is none."""
+        """The mean over queries, NaN if there are none."""
         return float(np.mean(list(self.values()))) if self.lists else float("nan")
 
 
@@ -98,7 +98,7 @@ def list_consistency(
     unranked: str = "drop",
     correction: str | None = None,
 ) -> Consistency:
-    """How consistent each list of a truth is with the rankings that it was made from."""
+    """The consistency of each list of a truth with the rankings that it was made from."""
     method = Method(tails=tails, alpha=alpha, test=test, unranked=unranked, correction=correction)
     said = as_rankings(rows)
     lists = {}

@@ -43,13 +43,14 @@ SCOPES: dict[str, Callable[[Numbers], Numbers]] = {"group": lambda start: start,
 
 @dataclass(frozen=True)
 class Method:
-    """How groups are made from rankings; the defaults are those of papers 002 and 004.
+    """The method that makes groups from rankings. The defaults are those of papers 002 and 004.
 
     `rule`, `scope`: when a candidate begins a group, as the module tells. `test`, `tails`, `alpha`: two candidates
     differ where the p-value of this test (`roslin.truth.ranktests`) is below alpha. `correction`: of the p-values of a
-    list, `holm` or `bh`. `unranked`: a candidate that an expert left out does not count (`drop`) or counts as `last`.
-    `min_votes`: so many experts, or below 1 this share of them, must have ranked a candidate; any other is judged not
-    relevant. `attention`: whether experts who failed the check of attention are left out (`roslin.truth.agreement`).
+    list, `holm` or `bh`. `unranked`: a candidate that a participant omitted does not count (`drop`) or counts as
+    `last`. `min_votes`: the number of participants (below 1: their share) who must have ranked a candidate. Other
+    candidates are judged not relevant. `attention`: whether participants who failed the attention check are omitted
+    (`roslin.truth.agreement`).
 
     >>> Method("any", tails=1).name, method_named("roslin").unranked
     ('Any-1', 'last')
@@ -88,11 +89,11 @@ class Method:
         return f"{self.rule.capitalize()}-{self.tails}"
 
     def considered(self, rankings: Rankings) -> Rankings:
-        """The rankings of the experts who count."""
+        """The rankings of the participants who count."""
         return attentive(rankings) if self.attention else rankings
 
     def pvalues(self, ranks: Floats, *, quick: bool = False) -> Floats:
-        """p[..., i, j]: that i, the earlier, differs from j, corrected where asked; ranks in arranged order.
+        """p[..., i, j] for the difference of i, the earlier, and j, corrected if required. Ranks are in arranged order.
 
         `quick`: as in `pairwise_less`.
         """
@@ -161,8 +162,8 @@ def group_rankings(
     """A truth from rows (query, expert, document, rank). `Method` explains the choices.
 
     The defaults are those of the papers. `grouped_truth(rankings, method_named("roslin"))` groups as `roslin truth
-    group` does. A candidate that no expert ranked (or fewer than `min_votes`) is judged not relevant. A query with a
-    single expert cannot be tested: it is one group, and the truth's `notes` say so.
+    group` does. A candidate that no participant ranked (or fewer than `min_votes`) is judged not relevant. A query with
+    a single participant cannot be tested. It is one group, and the truth's `notes` mention it.
 
     >>> rows = [("q", f"expert {n}", d, r) for n in range(9) for d, r in (("a", 1), ("b", 2 + n % 2), ("c", 3 - n % 2))]
     >>> group_rankings(rows)["q"]
@@ -173,7 +174,7 @@ def group_rankings(
 
 
 def grouped_truth(rankings: Rankings, method: Method) -> Truth:
-    """The truth that a method makes of rankings."""
+    """The truth that a method makes from rankings."""
     considered = method.considered(rankings)
     return truth_of_groups({query: groups_of(said, method) for query, said in considered.items()}, method)
 
@@ -244,9 +245,9 @@ def _notes(query: str, grouped: Grouped) -> list[str]:
 
 
 def panel_truths(rankings: Rankings, method: Method, panels: int = 200, seed: int = 2005) -> Iterator[Truth]:
-    """The truth of each of so many panels. A query that nobody of a panel judged has an empty list there.
+    """The truth of each panel. A query that no participant of a panel judged has an empty list.
 
-    Experts whom the method leaves out for want of attention are in no panel.
+    Participants who failed the attention check are in no panel.
     """
     if panels < 2:
         raise ArgumentError(f"panels must be at least 2; got {panels}")

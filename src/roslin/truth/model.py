@@ -86,7 +86,7 @@ class Truth(Mapping[str, Groups]):
         return f"Truth({self.name!r}, {counted(len(self), 'query', 'queries')}, {counted(documents, 'document')})"
 
     def only(self, queries: Sequence[str]) -> Truth:
-        """Only these queries; one that is not there is an error that lists those that are."""
+        """Only these queries. A missing one raises an error that lists the existing ones."""
         for query in queries:
             if query not in self:
                 raise UnknownNameError("query", query, self)
@@ -100,12 +100,12 @@ class Truth(Mapping[str, Groups]):
         )
 
     def gains(self, query: str) -> tuple[float, ...]:
-        """What a document of each group is worth; by default the last group 1, the one before it 2, and so on."""
+        """The gain of a document of each group. The default is 1 for the last group, 2 for the one before ..."""
         groups = self[query]
         return self._gains.get(query) or tuple(float(len(groups) - k) for k in range(len(groups)))
 
     def nonrelevant(self, query: str) -> tuple[str, ...] | None:
-        """The documents that were judged and found not relevant; None where the truth does not say."""
+        """The documents that were judged not relevant. None if the truth does not list them."""
         return self._nonrelevant.get(query)
 
     @classmethod
@@ -124,13 +124,13 @@ class Truth(Mapping[str, Groups]):
         return cls(groups, gains=gains, nonrelevant=nonrelevant, name=name, notes=notes)
 
     def judgements(self) -> Iterator[tuple[str, str, int]]:
-        """(query, document, group), the most similar group 1, the judged and not relevant in group 0."""
+        """(query, document, group). Group 1 is the most similar, and group 0 was judged not relevant."""
         for query, groups in self.items():
             for group, ids in [*enumerate(groups, start=1), (0, self.nonrelevant(query) or ())]:
                 yield from ((query, id, group) for id in ids)
 
     def to_table(self) -> Table:
-        """A row for each query: how many groups and documents it has, and how many were judged not relevant.
+        """A row for each query, with its numbers of groups, documents, and documents judged not relevant.
 
         >>> print(Truth({"q": [["a", "b"], ["c"]]}, nonrelevant={"q": ["d"]}).to_table())
         query  groups  documents  not relevant

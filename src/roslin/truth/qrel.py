@@ -50,7 +50,7 @@ _NAMED = 5  # so many repeated judgements are named; the rest is counted
 
 
 def read_truth(source: str | Path | Mapping[str, Any] | Truth | Any, format: str | None = None) -> Truth:
-    """A truth from a file, a mapping or a data frame. `format` is one of `FORMATS`, where the file does not tell."""
+    """A truth from a file, a mapping or a data frame. `format` is one of `FORMATS`, by default recognised."""
     if isinstance(source, Truth):
         return source
     if isinstance(source, Mapping):
@@ -150,7 +150,7 @@ def _from_grouped(rows: Sequence[Row], path: Path, notes: Sequence[str] = ()) ->
     for row in rows:
         if row.cells[0] != name:
             raise refuse(
-                "a second list in one file (for TREC qrels say format='trec')",
+                "a second list in one file (for TREC qrels, give format='trec')",
                 expected=shortened(name),
                 found=shortened(row.cells[0]),
                 file=row.file,
@@ -252,7 +252,8 @@ def _from_mapping(source: Mapping[str, Any], name: str = "") -> Truth:
 
 
 def write_truth(truth: Truth, path: str | Path, format: str | None = None) -> None:
-    """Write a truth as the end of the name says: `.json` (everything), `.qrel`, `.txt` or `.csv` (groups, no gains).
+    """Write a truth in the form of the file's ending: `.json` (everything), `.qrel`, `.txt` or `.csv` (groups, no
+    gains).
 
     `format`: one of `WRITERS` instead; `trec` has gains, and no name.
     """
@@ -325,7 +326,7 @@ _ENDINGS = {".qrel": "grouped", ".txt": "grouped", ".json": "json", ".csv": "csv
 
 
 def convert_truth(truth: Truth, output: str | Path, format: str | None = None) -> list[str]:
-    """Write a truth in the form that the name of the file says, or in a `format` of `WRITERS`; says what is lost."""
+    """Write a truth in the form of the file's ending, or in a `format` of `WRITERS`. Return notes on anything lost."""
     write_truth(truth, output, format)
     if not any(True for _ in truth.judgements()) and Path(output).suffix.lower() != ".json":
         return [f"no query has a judgement: {Path(output).name} is empty"]

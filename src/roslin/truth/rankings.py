@@ -88,11 +88,11 @@ class Rankings(Mapping[str, QueryRankings]):
 
     @property
     def experts(self) -> tuple[str, ...]:
-        """Everybody who was shown something, in the order of the rows."""
+        """All participants who were shown something, in the order of the rows."""
         return tuple(dict.fromkeys(expert for each in self.values() for expert in each.experts))
 
     def rows(self) -> Iterator[tuple[str, str, str, float | None]]:
-        """(query, expert, document, rank), with None for a candidate that was left out."""
+        """(query, expert, document, rank), with None for an omitted candidate."""
         for query, each in self.items():
             for e, expert in enumerate(each.experts):
                 for d, document in enumerate(each.documents):
@@ -100,7 +100,7 @@ class Rankings(Mapping[str, QueryRankings]):
                     yield query, expert, document, None if np.isnan(rank) else float(rank)
 
     def only(self, queries: Sequence[str]) -> Rankings:
-        """Only these queries; one that nobody was asked is an error that lists those there are."""
+        """Only these queries. A missing one raises an error that lists the existing ones."""
         for query in queries:
             if query not in self:
                 raise UnknownNameError("query", query, self)
@@ -273,7 +273,7 @@ def check_rankings_path(path: str | Path) -> None:
 
 
 def write_rankings(rankings: Rankings, path: str | Path) -> None:
-    """Write rankings as CSV, a row for every expert and candidate; an empty rank is a candidate left out."""
+    """Write rankings as CSV, with a row per participant and candidate. An empty rank means that it was omitted."""
     import csv
 
     check_rankings_path(path)

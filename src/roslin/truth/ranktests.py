@@ -188,7 +188,7 @@ _QUICK_TESTS = {**TESTS, "exact": _exact_where_small, "permutation": _exact_wher
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """p-values corrected so that any false claim among all is held at the level (Holm 1979).
+    """p-values corrected for the probability of any false claim (Holm 1979).
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -197,7 +197,7 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(p: Sequence[float]) -> list[float]:
-    """p-values corrected so that the share of false claims among those made is held (Benjamini & Hochberg 1995).
+    """p-values corrected for the share of false claims (Benjamini & Hochberg 1995).
 
     >>> benjamini_hochberg([0.01, 0.04, 0.03])
     [0.03, 0.04, 0.04]

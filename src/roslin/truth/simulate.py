@@ -83,7 +83,7 @@ def simulate_rankings(
     shares = [("noise", each) for each in noises] + [("dropout", dropout), ("carelessness", carelessness)]
     for name, share in shares:
         if not 0 <= share <= 1:
-            raise ArgumentError(f"{name} must lie between 0 and 1; got {share!r}")
+            raise ArgumentError(f"{name} must be between 0 and 1; got {share!r}")
     chance = np.random.default_rng(seed)
     careless = chance.random(experts) < carelessness
     names = tuple(f"expert-{k:0{len(str(experts))}}" for k in range(1, experts + 1))

@@ -105,9 +105,9 @@ class QueryStudy:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Rankings of all experts, the method, and what it found for each query. It prints itself as tables.
+    """Rankings of all participants, the method, and its result for each query. It prints as tables.
 
-    `left_out` names the experts who do not count, as they failed the check of attention.
+    `left_out` names the participants who failed the attention check and do not count.
     """
 
     rankings: Rankings
@@ -122,7 +122,7 @@ class Study:
 
     @property
     def summary(self) -> Table:
-        """A row for each query: groups beside those of noise, agreement, consistency (ADR-1)."""
+        """A row for each query: groups, groups found in noise, agreement, consistency (ADR-1)."""
         rows = []
         for query, each in self.queries.items():
             arranged, null = each.grouped.arranged, each.null
@@ -141,11 +141,11 @@ class Study:
 
     @property
     def experts(self) -> Table:
-        """A row for each expert, the least agreeing first."""
+        """A row for each participant, the least agreeing first."""
         return people(self.rankings, self.left_out)
 
     def lists(self, titles: Mapping[str, str] | None = None) -> Table:
-        """A row for each candidate, in the order of the lists; `titles` of the documents where they are known."""
+        """A row for each candidate, in the order of the lists, with `titles` if known."""
         rows = [row for query in self.queries for row in self._list(query, titles or {})]
         columns = ("query", "group", "document", "title", "median", "mean", "deviation", "low_10", "quartile_1")
         more = ("quartile_3", "high_10", "votes", "largest_p", "noise_groups", "noise_p", "confidence", "thin")
@@ -210,9 +210,9 @@ def study_rankings(
     power: bool = True,
     progress: Progress = lambda _done, _query: None,
 ) -> Study:
-    """Group rankings, and find out what the groups are worth. `rows` as `group_rankings` takes them.
+    """Group rankings, and estimate the reliability of the groups. `rows` are as for `group_rankings`.
 
-    `shuffles` = 0 leaves the shuffled rankings out, no `power` the experts that neighbours would need.
+    `shuffles` = 0 omits the shuffled rankings, and no `power` omits the number of participants needed.
 
     >>> rows = [("q", f"expert {n}", d, r) for n in range(9) for d, r in (("a", 1), ("b", 2 + n % 2), ("c", 3 - n % 2))]
     >>> found = study_rankings(rows, shuffles=200)
@@ -260,9 +260,9 @@ VOTE_MODELS = ("segments", "bradley-terry")
 
 @dataclass(frozen=True, eq=False)
 class ModelStudy:
-    """The truth that a model gives, its table, and for every query the groups that noise gives.
+    """The truth of a model, its table, and for every query the groups found in noise.
 
-    `nulls` is empty where nothing was shuffled; `of` says what was: rankings or votes.
+    `nulls` is empty if nothing was shuffled. `of` is the kind of data: rankings or votes.
     """
 
     truth: Truth
@@ -272,7 +272,7 @@ class ModelStudy:
 
     @property
     def sentences(self) -> list[str]:
-        """Groups found beside groups of noise, a sentence for each query."""
+        """A sentence for each query: groups found, and groups found in noise."""
         return [f"query {query}: {null.sentence(self.of)}" for query, null in self.nulls.items()]
 
     def to_frame(self, library: FrameLibrary = "pandas") -> Any:
@@ -295,7 +295,8 @@ def study_strengths(
     *,
     progress: Progress = lambda _done, _query: None,
 ) -> ModelStudy:
-    """Groups by strength after Plackett and Luce; `resamples` draws of the experts, and `shuffles` of their ranks.
+    """Groups by strength after Plackett and Luce, with `resamples` panels of participants and `shuffles` of their
+    ranks.
 
     >>> rows = [("q", f"expert {n}", d, r) for n in range(9) for d, r in (("a", 1), ("b", 2 + n % 2), ("c", 3 - n % 2))]
     >>> study_strengths(rows).sentences
@@ -322,7 +323,7 @@ def study_votes(
     *,
     progress: Progress = lambda _done, _query: None,
 ) -> ModelStudy:
-    """Groups from preference votes: `segments`, where a lead of `margin` votes counts, or `bradley-terry`.
+    """Groups from preference votes: `segments`, in which a lead of `margin` votes counts, or `bradley-terry`.
 
     Of the method, Bradley-Terry takes rule, tails and alpha.
 

@@ -164,7 +164,7 @@ class PlacedTwice:
 
 
 def compare_truths(truth: Truth, other: Truth) -> list[Likeness]:
-    """Compare query by query; a query that the other truth lacks is an error, and so is no document in common."""
+    """Compare query by query. A missing query, or truths without a common document, raise an error."""
     found = []
     for query, groups in truth.items():
         if query not in other:
@@ -279,7 +279,7 @@ def more_experts(
 ) -> list[Neighbours]:
     """Every pair of neighbours of a list."""
     if not 0 < power < 1:
-        raise ArgumentError(f"power must lie between 0 and 1; got {power!r}")
+        raise ArgumentError(f"power must be between 0 and 1; got {power!r}")
     if seed < 0:
         raise ArgumentError(f"seed must be 0 or more; got {seed}")
     method = replace(method or Method(), correction=None)

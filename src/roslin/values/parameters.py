@@ -7,7 +7,7 @@ parameters, each declared with a rule:
     class DP(Matcher):
         name = "dp"
         summary = "Counts the notes to insert, delete or change; ignores key and rhythm."
-        reference = "Lemstrom & Ukkonen; MIREX 2005 entry L(DP)"
+        reference = "Lemström & Ukkonen; MIREX 2005 entry L(DP)"
 
         place: str = choice("whole", "whole", "inside")
         share: float = real(0.8, above=0, below=1)

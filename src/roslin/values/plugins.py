@@ -73,9 +73,9 @@ def installed(group: str) -> list[tuple[str, EntryPoint]]:
 
 
 def load_plugin(path: str | os.PathLike[str]) -> None:
-    """Run a Python file that registers matchers, measures or formats.
+    """Run a Python file that registers matchers, metrics or formats.
 
-    The file can import modules beside it. A file that was loaded before and has not changed is not run again.
+    The file can import modules next to it. A file that was already loaded and has not changed is not run again.
     """
     file = Path(path).resolve()
     try:

@@ -101,7 +101,7 @@ def explain(
     asked: Annotated[ExplainParams, Query()],
     format: Annotated[Literal["json", "svg"], Query()] = "json",
 ) -> Response:
-    """Why a melody is as near to a query as it is."""
+    """Explain why a melody matches a query."""
     found = explained(library, asked, query_used(library, asked)[0])
     if format == "svg":
         return Response(flow_svg(found), media_type="image/svg+xml")
@@ -110,7 +110,7 @@ def explain(
 
 @router.get("/api/matchers")
 def matchers() -> list[MatcherAnswer]:
-    """The ways to compare melodies, each in one sentence."""
+    """The matchers, each described in one sentence."""
     return [MatcherAnswer.model_validate(matcher(text)).model_copy(update={"name": text}) for text in offered()]
 
 

@@ -354,7 +354,7 @@ async def decide(request: Request, shelf: OnShelf, door: AtDoor) -> Response:
     who, form = door.who(request), await read_form(request)
     door.check(request, who, form)
     if not who.name:
-        raise HTTPException(403, "please say who you are first")
+        raise HTTPException(403, "please enter your name first")
     return await run_in_threadpool(_decide, shelf, who, form)
 
 

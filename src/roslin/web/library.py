@@ -75,12 +75,14 @@ class Library:
         """A slot to search in; gives the seconds that are left of those allowed (by default, of a whole search)."""
         began, allowed = time.monotonic(), self.settings.search_seconds if allowed is None else max(allowed, 0.0)
         if not self._slots.acquire(timeout=allowed):
-            raise BusyError("many people are searching at this moment; try again in a minute")
+            raise BusyError("the server is busy with other searches; try again in a minute")
         self._count(1)
         try:
             left = allowed - (time.monotonic() - began)
             if left <= 0:
-                raise TimeLimitError(f"no time was left to search after {allowed:g} seconds of waiting")
+                raise TimeLimitError(
+                    f"the search could not start within the time limit, after {allowed:g} seconds of waiting"
+                )
             yield left
         finally:
             self._count(-1)

@@ -132,7 +132,7 @@ async def side_by_side(request: Request, library: Opened, asked: Annotated[SideP
 
 @router.get("/explain")
 def explain(library: Opened, asked: Annotated[ExplainParams, Query()]) -> Response:
-    """Why a melody is as near as it is."""
+    """The explanation of a match."""
     query, readings = query_used(library, asked)
     why = explained(library, asked, query)
     hit = found_as(library, asked, why, readings)
@@ -231,7 +231,7 @@ def columns(library: Library, asked: SideParams, wait: Wait) -> list[Column]:
     """A column for each method, each named once."""
     names = list(dict.fromkeys(filter(None, asked.methods)))
     if not 1 <= len(names) <= _MOST_METHODS:
-        raise ArgumentError(f"side by side are at most {_MOST_METHODS} methods; got {len(names)}")
+        raise ArgumentError(f"at most {_MOST_METHODS} matchers can be compared side by side; got {len(names)}")
     answers = [_column(library, asked, name, wait) for name in names]
     listed = [{result.id for result in answer.results} for answer in answers]
     for place, (answer, own) in enumerate(zip(answers, listed, strict=True)):

@@ -53,7 +53,7 @@ class Wait:
     def check(self) -> None:
         """End work if its client disconnected."""
         if self.is_gone:
-            raise GoneError("the search was given up: nobody waits for it")
+            raise GoneError("the search was cancelled because the client disconnected")
 
 
 def begun(work: Callable[[Wait], _Answer]) -> tuple[asyncio.Future[_Answer], Wait]:

@@ -67,7 +67,7 @@ class Desk:
         try:
             worker = self._free.get(timeout=seconds)
         except queue.Empty:
-            raise BusyError("many people are sending music at this moment; try again in a minute") from None
+            raise BusyError("the server is busy reading other files; try again in a minute") from None
         try:
             yield worker
         finally:

@@ -65,7 +65,7 @@ def result_sentence(
     if match is None:
         return _("The time limit was reached before the notes were compared.")
     if not len(match.candidate_notes):
-        return _("No note of it belongs to a note of the query.")
+        return _("None of its notes corresponds to a note of the query.")
     head = _(_SAME_NOTES) if same else _(_HEADS.get("" if expected is None else meaning_of(expected), _NOT_SURE))
     said = [head, *_changes(match, candidate, compare)]
     return f"{', '.join(said)}; {_agreement(match, query, candidate, compare)}."
@@ -297,7 +297,7 @@ METHODS = {
     "dp": N_("Same intervals in a row, rhythm ignored"),
     "dp(place='inside')": N_("Same intervals somewhere in the melody, rhythm ignored"),
     "lcts": N_("Same notes in the same order, others between them allowed"),
-    "alignment": N_("Note beside note, near pitches half alike"),
+    "alignment": N_("Note by note, similar pitches partly credited"),
     "mongeau_sankoff": N_("Pitches and lengths, notes split or joined"),
     "gam": N_("Same turns from interval to interval"),
     "shapeh": N_("Same ups and downs, rare turns first"),
@@ -309,8 +309,8 @@ METHODS = {
     "orio": N_("Short figures in common, exact or rough"),
     "us": N_("Figures of five intervals in common"),
     "rismonline": N_("All intervals exactly, one after the other"),
-    "p1": N_("Every note exactly at its moment, any key"),
-    "p2": N_("Most notes exactly at their moment, any key"),
+    "p1": N_("All notes with matching pitch and onset, any key"),
+    "p2": N_("Most notes with matching pitch and onset, any key"),
     "p3": N_("Same pitches sounding for the longest time, any key"),
     "fm": N_("Intervals, rough rhythm and harmony together"),
     "ngrsumco": N_("Figures of three intervals in common, however often"),

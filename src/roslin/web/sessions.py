@@ -214,7 +214,9 @@ class Reviewers:
         """Refuse what does not come from a page of this session, and everything where pages are for reading."""
         if not self.may_write:
             raise HTTPException(
-                403, "these pages are for reading; whoever serves them has set no password for reviewing"
+                403,
+                "these pages are read-only, because the server has no password for reviewers; "
+                "start it with --review-password",
             )
         if is_foreign(request):
             raise HTTPException(403, "this was sent from another site; please use the pages here")

@@ -36,7 +36,7 @@ def test_which_language_is_read(study: OpenStudy, chosen: str, accepted: str, la
 def test_a_language_without_a_catalogue_is_read_in_english(study: OpenStudy) -> None:
     catalogues = Catalogues(("pl", "pt-BR", "xx", "de"))
     assert [name for _, name in catalogues.named] == ["Polski", "Português (brasil)", "xx", "Deutsch"]
-    assert catalogues["pl"].gettext("Go on") == "Go on"
+    assert catalogues["pl"].gettext("Continue") == "Continue"
     assert catalogues["de"].ngettext("One is left.", "{count} are left.", 2) == "{count} bleiben noch."
     assert catalogues.best("", "pt-BR") == "pt-BR"
 
@@ -44,7 +44,7 @@ def test_a_language_without_a_catalogue_is_read_in_english(study: OpenStudy) -> 
 def test_a_browser_that_asks_for_german_gets_it(expert: Browser) -> None:
     page = expert.client.get(expert.link, headers={"Accept-Language": "de-CH, en;q=0.5"})
     assert '<html lang="de">' in page.text
-    assert "Ich habe das gelesen" in page.text
+    assert "Ich habe dies gelesen" in page.text
     refused = expert.client.get("/e/x", headers={"Accept-Language": "de"})
     assert "Diese Seite gibt es nicht" in refused.text
 
@@ -77,7 +77,7 @@ def test_strangers_choose_in_the_address(invited: Invited, study: OpenStudy) -> 
     assert '<html lang="de">' in joined.text
     assert study.store.experts()[-1].language == "de"
     again = client.get(address)
-    assert "Take part as somebody else" in again.text or "Als jemand anderes" in again.text
+    assert "Take part as another person" in again.text or "Als andere Person" in again.text
 
 
 def test_only_languages_of_the_study_and_pages_of_ours(expert: Browser) -> None:
@@ -97,5 +97,5 @@ def test_scripts_get_their_words(invited: Invited, study: OpenStudy) -> None:
     assert "\\u003c" in words[1] or "<" not in words[1]
     german = study.catalogues["de"].for_scripts(lambda name: name.startswith("trial"))
     assert german["candidate {number}"] == "Kandidat {number}"
-    assert "Ich habe das gelesen" not in str(german), "only what scripts say"
+    assert "Ich habe dies gelesen" not in str(german), "only what scripts say"
     assert study.catalogues["en"].for_scripts(lambda name: True) == {}

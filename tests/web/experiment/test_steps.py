@@ -53,10 +53,10 @@ def test_answers_are_checked_beside_their_questions(expert: Browser) -> None:
     page = expert.until("questions")
     for given, problem in [
         ("", "Please answer this question."),
-        ("many", "Please give a number."),
-        ("inf", "Please give a number."),
-        ("-1", "Please give a number of at least 0."),
-        ("101", "Please give a number of at most 100."),
+        ("many", "Please enter a number."),
+        ("inf", "Please enter a number."),
+        ("-1", "Please enter a number of at least 0."),
+        ("101", "Please enter a number of at most 100."),
     ]:
         refused = expert.submit("/questions", page, **{"q-experience_years": given, "q-instruments": "violin <b>"})
         assert refused.status_code == 422
@@ -98,7 +98,7 @@ def test_questions_to_choose_from(alone: Alone) -> None:
     assert wrong.status_code == 422
     assert "2 answers need your attention." in wrong.text
     assert "Please choose from the list." in wrong.text
-    assert "Please write at most 2000 letters." in wrong.text
+    assert "Please enter at most 2000 characters." in wrong.text
     done = expert.submit("/questions", page, **{"q-training": "some", "q-reads": ["f", "g", "f"]})
     assert done.url.path == "/instructions"
     kept = expert.study.store.events(expert.name)[-1].payload
@@ -205,7 +205,7 @@ def test_withdrawing_asks_and_then_deletes(expert: Browser, tmp_path: Path) -> N
     assert store.events(expert.name)
     write_backup(store, tmp_path / "study-1.db")
     gone = expert.submit("/withdraw", asked, sure="yes")
-    assert "has been deleted" in gone.text
+    assert "have been deleted" in gone.text
     assert "<code>study-1.db</code>" in gone.text
     assert str(tmp_path) not in gone.text
     assert expert.name not in [each.name for each in store.experts()]
@@ -268,7 +268,7 @@ def test_when_enough_is_known_nobody_is_asked(alone: Alone) -> None:
     second.judge(0)
     page = second.client.post("/practice", data={"csrf": second.csrf})
     assert page.url.path == "/wait"
-    assert "Enough people" in page.text
+    assert "Enough participants" in page.text
     assert re.search(r"<strong>[A-Z2-9]{10}</strong>", page.text), "who came in vain gets a receipt"
     assert second.get("/thanks").url.path == "/wait"
     assert _person(second)["is_complete"] == "no"
@@ -288,7 +288,7 @@ def test_nobody_is_told_that_enough_is_known_while_places_are_only_held(alone: A
     page = late.follow()
     assert page.url.path == "/wait"
     assert "No place is free at the moment" in page.text
-    assert "Enough people" not in page.text
+    assert "Enough participants" not in page.text
     assert re.search(r"<strong>[A-Z2-9]{10}</strong>", page.text)
     first.study.store.withdraw(others[0].name)
     assert late.get("/continue").url.path == "/trial", "a place that was given up is theirs"
@@ -310,7 +310,7 @@ def test_a_higher_quota_lets_who_was_done_go_on_if_they_like(tmp_path: Path) -> 
     expert = opened(2)
     page = expert.follow()
     assert page.url.path == "/thanks"
-    assert "By now there are more melodies to judge." in page.text
+    assert "There are now more melodies to judge." in page.text
     assert _person(expert)["is_complete"] == "yes"
     assert expert.submit("/thanks", page).url.path == "/trial"
     assert _person(expert)["is_complete"] == "no"
@@ -395,7 +395,7 @@ def test_the_same_participant_joins_once(alone: Alone) -> None:
     before = len(study.store.experts())
     refused = _joined(again, address, participant="5f0")
     assert refused.status_code == 409
-    assert "participant number 5f0 takes part in this study already" in refused.text
+    assert "Participant number 5f0 is already taking part in this study" in refused.text
     assert "<form" not in refused.text.partition("<main")[2].partition("</main>")[0]
     assert "/e/" not in refused.text, "whoever knows a number gets nobody's link"
     assert again.get("/continue").status_code == 401

@@ -49,7 +49,7 @@ def test_pages_say_that_nothing_was_kept(expert: Browser) -> None:
     with _failing(expert.study, lambda statement: statement.startswith("INSERT"), "database or disk is full"):
         refused = expert.submit("/consent", page, agree="yes")
     assert refused.status_code == 503
-    assert "was not kept" in refused.text
+    assert "was not saved" in refused.text
     assert expert.submit("/consent", page, agree="yes").url.path == "/questions"
 
 

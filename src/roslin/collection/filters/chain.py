@@ -55,7 +55,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Filter:
-    """One condition. `name` is how to make it again, `table` the table that `sql` speaks of."""
+    """One condition. `name` is the call that makes it, and `table` the table that `sql` uses."""
 
     name: str
     table: str
@@ -79,7 +79,7 @@ def call_text(name: str, *arguments: object, **options: tuple[object, object]) -
 
 @dataclass(frozen=True, slots=True)
 class FilterStep:
-    """What one filter of a chain did."""
+    """The effect of one filter of a chain."""
 
     filter: Filter
     removed: int
@@ -87,12 +87,12 @@ class FilterStep:
 
     @property
     def sentence(self) -> str:
-        """What the filter asks for."""
+        """The condition in words."""
         return self.filter.sentence
 
     @property
     def percent_removed(self) -> float:
-        """Of what the step before left."""
+        """The number of melodies removed of those that the step before left."""
         return 100 * self.removed / (self.removed + self.left) if self.removed else 0.0
 
     def __str__(self) -> str:
@@ -106,7 +106,7 @@ class FilterStep:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Addition:
-    """A way by which melodies came in beside the filters: `numbers` is all that it found, `added` how many were new."""
+    """A source of additional melodies: `numbers` are all that it found, and `added` is the number of new ones."""
 
     sentence: str
     numbers: Numbers
@@ -119,9 +119,9 @@ class Addition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterReport:
-    """A chain of filters applied, and what was added to it. `passed` are the melodies that the filters left, ascending.
+    """The melodies left by a chain of filters (`passed`, ascending), and those added to them.
 
-    `numbers` are those and the added ones.
+    `numbers` has both.
     """
 
     total: int
@@ -138,14 +138,14 @@ class FilterReport:
         return found
 
     def also(self, sentence: str, numbers: Numbers) -> FilterReport:
-        """The same with these melodies added; the sentence says by which way they came in."""
+        """The same with these melodies added. The sentence names their source."""
         before = self.numbers
         found = np.unique(np.asarray(numbers, dtype=np.int64))
         added = len(np.setdiff1d(found, before, assume_unique=True))
         return replace(self, additions=(*self.additions, Addition(sentence, found, added, len(before) + added)))
 
     def why(self, numbers: Numbers) -> list[str]:
-        """By which ways each of these came in, a sentence for each way."""
+        """The sources of each of these melodies, one sentence per source."""
         ways = [("Passed the filters.", self.passed), *((way.sentence, way.numbers) for way in self.additions)]
         came = [np.where(np.isin(numbers, found), sentence, "").tolist() for sentence, found in ways]
         return [" ".join(filter(None, sentences)) for sentences in zip(*came, strict=True)]
@@ -157,7 +157,7 @@ class FilterReport:
 
 
 def apply_filters(connection: sqlite3.Connection, filters: Sequence[Filter], total: int | None = None) -> FilterReport:
-    """Apply filters one after the other. `total` is the size of the collection, if it is known."""
+    """Apply filters one after the other. `total` is the size of the collection, if known."""
     for step in filters:
         if not isinstance(step, Filter):
             raise FilterError(f"a filter is made by roslin.filters, as in filters.pitch_range(12, 15); got {step!r}")
@@ -248,7 +248,7 @@ def _sql_edit_distance(query: str, candidate: str, costs: str) -> float:
 
 
 class NearDuplicate(NamedTuple):
-    """A melody that was removed, the one that stands for it, and why: "identical" or "contained"."""
+    """A removed melody, the one that replaces it, and the reason: "identical" or "contained"."""
 
     number: int
     because_of: int
@@ -258,10 +258,10 @@ class NearDuplicate(NamedTuple):
 def remove_near_duplicates(
     connection: sqlite3.Connection, numbers: Iterable[int], durations: Durations | None = None
 ) -> tuple[Numbers, list[NearDuplicate]]:
-    """The numbers that are kept, ascending, and those that are not.
+    """The numbers that stay, ascending, and those that are removed.
 
-    Of identical incipits the one with the lowest number is kept; a contained one points to the longest incipit that
-    contains it (of several, the one with the lowest number). What is pointed to is always kept.
+    Of identical incipits, the one with the lowest number stays. A contained one is replaced by the longest incipit that
+    contains it (of several, the one with the lowest number), which always stays.
     """
     search = _Kept(durations)
     removed, kept = [], []

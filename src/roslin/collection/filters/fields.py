@@ -27,9 +27,10 @@ _SEARCHED_FIELDS = ("title", "composer", "text", "source")  # where `words` look
 
 
 def metadata(field: str, value: str, *, exactly: bool = False) -> Filter:
-    """Words in what is known about a melody: anywhere, with or without accents, in any case; or exactly this value.
+    """Words in the metadata of a melody, anywhere, with or without accents, in any case. With `exactly`, the whole
+    value.
 
-    A key is a key, however it is written.
+    Keys match in any spelling.
 
     >>> print(metadata("title", "Roslin"), metadata("key", "g-Moll"))
     Title contains "Roslin". Key is G minor.
@@ -51,7 +52,7 @@ def metadata(field: str, value: str, *, exactly: bool = False) -> Filter:
 
 
 def one_of(field: str, *values: str) -> Filter:
-    """A field that is one of several values as a whole, with or without accents and in any case; or a century.
+    """A field that equals one of several values, with or without accents and in any case, or a century.
 
     >>> print(one_of("key", "g", "d-Moll"), one_of("library", "CZ-Bu"), one_of("century", "18"))
     Key is G minor or D minor. Library is "CZ-Bu". Century is the 18th.
@@ -74,7 +75,7 @@ def one_of(field: str, *values: str) -> Filter:
 
 
 def words(text: str) -> list[Filter]:
-    """A filter for each word: it stands somewhere in title, composer, text or source.
+    """A filter for each word, which must occur in title, composer, text or source.
 
     >>> print(*words("Roslin castle"))
     "Roslin" in title, composer, text or source. "castle" in title, composer, text or source.

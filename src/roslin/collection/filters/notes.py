@@ -30,7 +30,7 @@ Bound = int | float | str | None
 
 
 def pitch_range(low: Bound = None, high: Bound = None) -> Filter:
-    """Semitones between the lowest and the highest note; names of intervals are understood.
+    """Semitones between the lowest and the highest note. Names of intervals are allowed.
 
     >>> print(pitch_range("octave", "minor tenth"))
     Pitch range between an octave and a minor tenth (12 to 15 semitones).
@@ -39,26 +39,26 @@ def pitch_range(low: Bound = None, high: Bound = None) -> Filter:
 
 
 def max_interval(low: Bound = None, high: Bound = None) -> Filter:
-    """Semitones of the largest step between two notes that follow each other; names of intervals are understood."""
+    """Semitones of the largest interval between consecutive notes. Names of intervals are allowed."""
     return _semitones("max_interval", _("Largest interval"), low, high)
 
 
 def duration_ratio(low: Bound = None, high: Bound = None) -> Filter:
-    """Shortest note over longest note, from 0 to 1."""
+    """Ratio of the shortest to the longest note, from 0 to 1."""
     lowest, highest = _checked_bounds("duration_ratio", low, high, 0, 1, whole=False)
-    sentence = _("Duration ratio {range} (shortest note over longest note).")
+    sentence = _("Duration ratio {range} (shortest note to longest note).")
     return _between("duration_ratio", lowest, highest, sentence.format(range=_range_words(lowest, highest)))
 
 
 def note_count(low: Bound = None, high: Bound = None) -> Filter:
-    """Notes of the melodic line."""
+    """Number of notes of the melodic line."""
     lowest, highest = _checked_bounds("note_count", low, high, 0, 10**9, whole=True)
     sentence = _("Number of notes {range}.").format(range=_range_words(lowest, highest))
     return _between("note_count", lowest, highest, sentence)
 
 
 def parse_range(text: str) -> tuple[Bound, Bound]:
-    """Bounds as people type them; what is no number is left as a word for the filter to understand.
+    """Bounds as users type them. Text that is not a number stays text, for the filter to interpret.
 
     >>> parse_range("12..15"), parse_range("..0.51"), parse_range("octave..minor tenth"), parse_range("7")
     ((12, 15), (None, 0.51), ('octave', 'minor tenth'), (7, 7))
@@ -187,7 +187,7 @@ def _found(patterns: list[str], kind: Kind) -> tuple[str, list[Parameter], str]:
 
 
 def share_of_interval(interval: str, low: Bound = None, high: Bound = None, kind: Kind = "diatonic") -> Filter:
-    """How large a part of all intervals is this one, from 0 to 1; both directions unless one is given.
+    """Share of this interval among all intervals, from 0 to 1, in both directions unless one is given.
 
     >>> print(share_of_interval("third", 0.5))
     Share of "third" among the intervals at least 0.5.
@@ -208,7 +208,7 @@ def share_of_interval(interval: str, low: Bound = None, high: Bound = None, kind
 
 
 def repeats_motive(sequence: str, times: int = 2) -> Filter:
-    """A motive (represent/features.py) that contains these chromatic intervals and occurs at least so often.
+    """A motive (represent/features.py) that contains these chromatic intervals and occurs at least `times` times.
 
     Three repeated notes are two unisons:
 
@@ -239,8 +239,8 @@ def _check_times(name: str, times: int, least: int) -> None:
 def contour_distance(query: str | Melody, at_most: float, costs: EditCosts | None = None) -> Filter:
     """Editing distance between the gross contour of the query (letters U, D, R, or a melody) and each melody's.
 
-    `costs` says what an insertion, a deletion and a replacement cost (represent/edits.py); what each melody costs is in
-    `Selection.candidates`.
+    `costs` sets the cost of an insertion, a deletion and a replacement (represent/edits.py). `Selection.candidates` has
+    the cost of each melody.
 
     >>> print(contour_distance("UUDR", 1))
     Gross contour at an editing distance of at most 1 from UUDR (insertion 1, deletion 1, replacement 1).

@@ -45,7 +45,7 @@ def average_dynamic_recall(
 def dynamic_recall(
     groups: Sequence[Sequence[Hashable]], ranking: RankedIds, k: int | None = None, *, query: Hashable | None = None
 ) -> Floats:
-    """The curve r_1 ... r_n (or r_k): the share of the first i ranks that hold what should have been seen by then.
+    """The curve r_1 ... r_n (or r_k): the share of the first i ranks that have a document due by rank i.
 
     >>> dynamic_recall([[1, 2], [3, 4, 5]], [2, 3, 1, 5, 7, 8, 9, 4]).tolist()
     [1.0, 0.5, 1.0, 1.0, 0.8]
@@ -178,7 +178,7 @@ def _inverted(group: Numbers, before: Numbers, tied: Numbers, k: int) -> float:
 def inversions(
     groups: Sequence[Sequence[Hashable]], ranking: RankedIds, k: int | None = None, *, query: Hashable | None = None
 ) -> float:
-    """How many pairs of found documents stand in the wrong order: of two lists with equal ADR, fewer is better.
+    """The number of pairs of found documents in the wrong order. Of two lists with equal ADR, fewer is better.
 
     >>> inversions([[1], [2], [3], [4]], [4, 3, 5, 6]), inversions([[1], [2], [3], [4]], [3, 4, 5, 6])
     (1, 0)
@@ -187,12 +187,11 @@ def inversions(
 
 
 def adr_tie_break(groups: Sequence[Sequence[Hashable]], ranking: RankedIds, *, query: Hashable | None = None) -> float:
-    """The published tie-break: ADR of a constructed list against the inverted truth; the lower value is better.
+    """The published tie-break: ADR of a constructed list against the inverted truth. The lower value is better.
 
-    Documents that come before their group is due, or after it has ended, stay; every other one is replaced by one
-    of the first group. The papers do not say which one (here: the one that the truth names first), nor which value is
-    better (their own example decides it). It often prefers the worse list: use `inversions` to decide, and this to
-    compare with the papers.
+    Documents before or after the ranks of their group stay. Every other document is replaced by one of the first group.
+    The papers leave open which one (here: the first one of the truth), and which value is better (here: as in their
+    example). It often prefers the worse list: use `inversions` to decide, and this to compare with the papers.
 
     >>> adr_tie_break([[1], [2], [3], [4]], [4, 3, 5, 6]), adr_tie_break([[1], [2], [3], [4]], [3, 4, 5, 6])
     (0.8541666666666666, 0.6041666666666666)
@@ -252,8 +251,8 @@ def steps(
 ) -> list[RecallStep]:
     """The calculation of ADR row by row: over all ranks of the list, and at least n, the size of the truth.
 
-    The row of rank n has the ADR of the query. `group` counts from 1; None is in no group. Where the list has ended
-    the document is None. `scores` are those of a list of ids. An empty truth has no steps.
+    The row of rank n has the ADR of the query. `group` counts from 1, and is None for a document in no group. After the
+    end of the list the document is None. `scores` are those of a list of ids. An empty truth has no steps.
 
     >>> [(step.document, step.found, step.adr) for step in steps([[1], [2]], [1, 9, 2])]
     [(1, 1, 1.0), (9, 1, 0.75), (2, 2, 0.7222222222222222)]

@@ -42,12 +42,12 @@ _STATE = 2006
 
 
 class EmptyTruthWarning(UserWarning):
-    """A query without relevant documents: no measure has a value for it."""
+    """A query without relevant documents, for which no metric has a value."""
 
 
 @dataclass(frozen=True, repr=False)
 class Measure(Named, ABC):
-    """One measure with its parameters; `k` is the cutoff of those that have one."""
+    """A metric with its parameters. `k` is the cutoff, if it has one."""
 
     larger_is_better: ClassVar[bool] = True
     largest: ClassVar[float] = 1.0
@@ -56,24 +56,24 @@ class Measure(Named, ABC):
 
     @property
     def rewards_silence(self) -> bool:
-        """Whether no list has a better value than the empty one: then the value says nothing alone."""
+        """Whether the empty list has the best value. The value then means nothing alone."""
         return False
 
     @property
     def monotone(self) -> bool:
         """Whether moving a more similar document up never makes the value worse.
 
-        Then the best and the worst order of tied scores are known without trying them all.
+        The best and the worst order of tied scores then follow without trying them all.
         """
         return True
 
     @property
     def exact_in_ties(self) -> bool:
-        """Whether `_values` gives the expected value where hits are tied; else orders of the ties are drawn for it."""
+        """Whether `_values` gives the expected value for tied results. Otherwise random orders of the ties are used."""
         return False
 
     def values(self, hits: Hits) -> Floats:
-        """(Q,) One value a query, the expected one where hits are tied; NaN where the truth is empty."""
+        """(Q,) One value per query, the expected one for tied results, NaN if the truth is empty."""
         if hits.has_ties and not self.exact_in_ties:
             random = np.random.default_rng(_STATE)
             orders = [self._checked(drawn(hits, random)) for _ in range(DRAWN_ORDERS)]
@@ -177,20 +177,20 @@ register = MEASURES.register
 
 
 def measures() -> list[str]:
-    """The names of all measures."""
+    """The names of all metrics."""
     return MEASURES.names()
 
 
 def measure(text: str | Measure | Score, *, name: str = "") -> Measure:
-    """A measure from its name, with parameters where they are not the defaults and @k for a cutoff; or from a function.
+    """A metric from its name, with any parameters and @k for a cutoff, or from a function.
 
-    Small and capital letters are the same, and some measures have a second name, such as MAP for AP.
+    Capital letters do not matter, and some metrics have a second name, such as MAP for AP.
 
     >>> measure("nDCG(base=3)@10"), measure("map")
     (nDCG(base=3.0)@10, AP)
 
-    A function gets the groups of a truth and a ranking, and gives one number (`function`); `name` is what the measure
-    is called then, if not as the function is.
+    A function gets the groups of a truth and a ranking, and returns one number (`function`). `name` is the name of the
+    metric, by default that of the function.
 
     >>> def first(groups, ranking):
     ...     return float(ranking[0] in groups[0])
@@ -213,15 +213,15 @@ def register_measure(*, name: str = "", summary: str = "", reference: str = "") 
 
 
 def register_measure(thing: Any = None, *, name: str = "", summary: str = "", reference: str = "") -> Any:
-    """Make a measure known by name: a class made from `Measure`, or a plain function. Also as a decorator.
+    """Register a metric under its name: a subclass of `Measure`, or a function. Also works as a decorator.
 
-    A function is called as it is in Python, and described by the first line of its docstring, unless it is said here.
+    By default, a function keeps its Python name and is described by the first line of its docstring.
     """
     if thing is None:
         return lambda given: register_measure(given, name=name, summary=summary, reference=reference)
     if not is_function(thing, Measure):
         if name or summary or reference:
-            raise ArgumentError("a class says its name, summary and reference itself; give them for a function only")
+            raise ArgumentError("name, summary and reference can be given for a function, but not for a class")
         return register(thing)
 
     register(function_measure(thing, name, summary, reference))

@@ -181,7 +181,7 @@ def true_positives(groups: Groups, ranking: RankedIds, k: int | None = None) -> 
 
 
 def false_positives(groups: Groups, ranking: RankedIds, k: int | None = None) -> float:
-    """Ranks among the first k that hold nothing relevant."""
+    """Ranks among the first k without a relevant document."""
     return count(FP(k=k)(groups, ranking))
 
 

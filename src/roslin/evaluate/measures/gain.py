@@ -214,7 +214,7 @@ def dcg(
     discount: str = "log",
     base: float = 2.0,
 ) -> float:
-    """Discounted cumulated gain of one query; `gains` gives what a document of each group is worth."""
+    """Discounted cumulated gain of one query. `gains` has the gain of a document of each group."""
     return DCG(gain=gain, discount=discount, base=base, k=k)(groups, ranking, gains=gains)
 
 
@@ -228,7 +228,7 @@ def ndcg(
     discount: str = "log",
     base: float = 2.0,
 ) -> float:
-    """DCG as a share of the best possible list's.
+    """DCG divided by that of the best possible list.
 
     >>> ndcg([["a"], ["b"]], ["a", "b", "x"])
     1.0

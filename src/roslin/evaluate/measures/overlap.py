@@ -200,7 +200,7 @@ def average_overlap(groups: Groups, ranking: RankedIds, k: int | None = None, *,
 
 
 def rank_biased_overlap(groups: Groups, ranking: RankedIds, *, p: float = 0.9, ties: str = "a") -> float:
-    """Rank-biased overlap of one list with the truth; groups of one document each compare two plain lists.
+    """Rank-biased overlap of one list with the truth. With groups of one document, it compares two plain lists.
 
     >>> rank_biased_overlap([["a"], ["b"], ["c"]], ["a", "b", "c"])
     1.0

@@ -135,7 +135,7 @@ def sensitivity(groups: Groups, ranking: RankedIds, k: int | None = None) -> flo
 
 
 def f_measure(groups: Groups, ranking: RankedIds, k: int | None = None, *, beta: float = 1.0) -> float:
-    """The harmonic mean of precision and recall; a beta above 1 gives recall more weight."""
+    """The harmonic mean of precision and recall. A beta above 1 gives recall more weight."""
     return FMeasure(k=k, beta=beta)(groups, ranking)
 
 

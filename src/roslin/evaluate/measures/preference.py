@@ -113,7 +113,7 @@ class BprefStar(Measure):
 def bpref(
     groups: Groups, ranking: RankedIds, *, nonrelevant: Iterable[Hashable] | None = None, variant: str = "trec"
 ) -> float:
-    """Binary preference. `nonrelevant`: what was judged not relevant (None: every document in no group).
+    """Binary preference. `nonrelevant`: documents judged not relevant (None: every document in no group).
 
     >>> bpref([["r1", "r2"]], ["r1", "n", "r2", "unknown"], nonrelevant=["n", "m"])
     0.75

@@ -132,7 +132,7 @@ class NoteAlignment(Matcher):
     """Notes with affine gaps."""
 
     name = "alignment"
-    summary = N_("Aligns note with note, near pitches scoring more than far ones, and gaps cheap to make longer.")
+    summary = N_("Aligns note with note; close pitches score more than distant ones, and long gaps cost little.")
     reference = "van Kranenburg 2010; Karsdorp, van Kranenburg & Manjavacas 2019"
 
     kind = "alignment"

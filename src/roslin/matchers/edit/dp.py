@@ -1,6 +1,6 @@
 """`dp`: edit distance between melodies as sequences of intervals, the string side of the Helsinki entry to MIREX 2005.
 
-Reference: K. Lemstrom and E. Ukkonen's transposition-invariant edit distance, entered as L(DP). The recurrence is
+Reference: K. Lemström and E. Ukkonen's transposition-invariant edit distance, entered as L(DP). The recurrence is
 from the literature; weights and normalisation of the entry are not known, and the ones here are ours:
 
     D(i, j) = min { D(i-1, j) + 1, D(i, j-1) + 1, D(i-1, j-1) + [a_i - a_{i-1} != b_j - b_{j-1}] }
@@ -41,7 +41,7 @@ class DP(Matcher):
 
     name = "dp"
     summary = N_("Counts the notes to insert, delete or change; ignores key and rhythm.")
-    reference = "Lemstrom & Ukkonen; MIREX 2005 entry L(DP)"
+    reference = "Lemström & Ukkonen; MIREX 2005 entry L(DP)"
 
     kind = "alignment"
     modes: ClassVar[Modes] = {
@@ -83,10 +83,10 @@ def likeness(chosen: Matcher, query: Melody, candidates: Packed, number: int, di
     """The explanation of a candidate with notes at this distance."""
     candidate = candidates.melody(number)
     if len(query) * len(candidate) > _AID.pairs_explained:
-        sentence = _("The two are too long to be laid side by side.")
+        sentence = _("The two melodies are too long to be shown side by side.")
         return Explanation(chosen, "likeness", query, candidate, 0.0, (_whole(chosen, distance, None),), sentence)
     aid = _AID.explain(query, [candidate])
-    sentence = _("As an aid to the eye, {sentence}").format(sentence=continued(aid.sentence))
+    sentence = _("As a visual aid, {sentence}").format(sentence=continued(aid.sentence))
     moved = aid.transformation, aid.transposition, aid.tempo, aid.place
     return Explanation(chosen, "likeness", query, candidate, 0.0, (_whole(chosen, distance, aid),), sentence, *moved)
 

@@ -1,6 +1,6 @@
 """`gam`: an edit distance between melodies as sequences of implication-realization structures.
 
-Reference: Grachten, Arcos and Lopez de Mantaras, first of the MIREX 2005 task. Both lines (represent/line.py) are
+Reference: Grachten, Arcos and López de Mántaras, first of the MIREX 2005 task. Both lines (represent/line.py) are
 parsed into structures (represent/implication.py: label, size, direction, overlap); the distance is the least cost of
 turning the query's structures s into the candidate's u by five operations:
 
@@ -101,7 +101,7 @@ class GAM(Matcher):
 
     name = "gam"
     summary = N_("Compares how each interval follows from the one before it; ignores key and most of the rhythm.")
-    reference = "Grachten, Arcos & Lopez de Mantaras 2005, MIREX 2005 entry GAM"
+    reference = "Grachten, Arcos & López de Mántaras 2005, MIREX 2005 entry GAM"
 
     kind = "alignment"
     things = N_("structures")

@@ -1,6 +1,6 @@
 """`lcts`: the longest sequence of notes that the query, transposed, has in common with the candidate.
 
-Reference: K. Lemstrom and E. Ukkonen, the companion of `dp` in the same project (C-BRAHMS): the longest common
+Reference: K. Lemström and E. Ukkonen, the companion of `dp` in the same project (C-BRAHMS): the longest common
 transposition-invariant subsequence,
 
     LCTS(a, b) = max over transpositions c of LCS(a + c, b)
@@ -44,7 +44,7 @@ class LCTS(Matcher):
     summary = N_(
         "Counts the notes that both melodies have in the same order, in the best transposition; ignores rhythm."
     )
-    reference = "Lemstrom & Ukkonen, C-BRAHMS"
+    reference = "Lemström & Ukkonen, C-BRAHMS"
 
     kind = "alignment"
     modes: ClassVar[Modes] = {

@@ -60,7 +60,7 @@ class MongeauSankoff(Matcher):
     """Edit distance with fragmentation and consolidation."""
 
     name = "mongeau_sankoff"
-    summary = N_("Counts what it takes to change one melody into the other; one note may be split or several joined.")
+    summary = N_("Counts the changes that turn one melody into the other; one note may be split or several joined.")
     reference = "Mongeau & Sankoff 1990; Gomez, Abad-Mota & Ruckhaus 2007"
 
     kind = "alignment"

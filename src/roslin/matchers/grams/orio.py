@@ -86,7 +86,7 @@ class Level:
 
     @property
     def words(self) -> str:
-        """What is compared, and how finely."""
+        """The properties that are compared, and their precision."""
         return f"{'pitch and rhythm' if self.feature == 'both' else self.feature} in {self.symbols} classes"
 
     def write(self, lines: Lines) -> Numbers:

@@ -72,7 +72,7 @@ class RISMOnline(Matcher):
 
     name = "rismonline"
     summary = N_(
-        "Finds the melodies that hold all intervals of the query in a row, the shortest first; ignores rhythm."
+        "Finds the melodies that contain all intervals of the query in a row, the shortest first; ignores rhythm."
     )
     reference = "RISM Online, incipit search (muscatplus_server, muscatplus_indexer)"
 

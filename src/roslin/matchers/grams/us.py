@@ -61,9 +61,7 @@ class US(Matcher):
     """Runs of intervals in common."""
 
     name = "us"
-    summary = N_(
-        "Counts the runs of five intervals that both melodies have, wherever they stand; ignores key and rhythm."
-    )
+    summary = N_("Counts the runs of five intervals that both melodies have, in any position; ignores key and rhythm.")
     reference = "Uitdenbogerd & Suyoto, MIREX 2005 entry US (Fanimae, ngr5)"
 
     kind = "grams"

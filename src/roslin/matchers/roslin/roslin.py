@@ -53,7 +53,7 @@ class Roslin(Matcher):
     """Our own measure."""
 
     name = "roslin"
-    summary = N_("Our own: lays note on note in any key and tempo, by what was learnt from related melodies.")
+    summary = N_("Roslin's own matcher: aligns note with note in any key and tempo, as learnt from related melodies.")
     reference = "Roslin; a trained alignment"
 
     kind = "alignment"
@@ -72,7 +72,7 @@ class Roslin(Matcher):
 
     @property
     def things(self) -> str:
-        """What an alignment puts side by side."""
+        """The properties that an alignment compares."""
         return N_("notes") if self.hears_pitch else N_("note values")
 
     @property

@@ -142,9 +142,7 @@ class ShapeTime(GramAlignment):
     """Two rankings, one inside the other."""
 
     name = "shapetime"
-    summary = N_(
-        "Takes the best that the shapes of three notes find, and puts them in order by curves that know rhythm."
-    )
+    summary = N_("Takes the best results by shapes of three notes, and orders them by curves that include rhythm.")
     reference = "Urbano, MelodyShape (ShapeTime), MIREX 2012-2015"
 
     things = N_("groups of notes")

@@ -138,7 +138,7 @@ class EMD(Transport):
     """Whole query, best place."""
 
     name = "emd"
-    summary = N_("Moves the notes of the whole query to the most similar place; the Earth Mover's Distance.")
+    summary = N_("Moves the notes of the whole query to the most similar place (Earth Mover's Distance).")
     reference = "Typke, Wiering & Veltkamp 2007, sections 2.1-2.4, without segments"
 
     engine = "emd"
@@ -165,7 +165,9 @@ class EMD(Transport):
         candidate = candidates.melody(number)
         asked, stored = self.query_points([query]), self.points([candidate])
         if not stored.weight.sum() > 0:
-            return Explanation(self, self.kind, query, candidate, NOWHERE, (), _("No note of the melody lasts."))
+            return Explanation(
+                self, self.kind, query, candidate, NOWHERE, (), _("The melody has no notes with a duration.")
+            )
         moving, document = Query.of(asked, self), Document.of(stored, 0, self)
         _distance, x, y, tempo = ALIGNMENTS[self.alignment](moving, document, self)
         return laid(self, (query, candidate), (asked, stored), moving, slice(None), (x, y, tempo))

@@ -330,7 +330,7 @@ class TWV(Transport):
             is_found = is_found or bool(len(chain_back.matches))
         said = _("{count} of {total} expected segments found").format(count=len(chain.matches), total=chain.expected)
         if not is_found:
-            sentence = _("{found}: none is within the radius, so the melody is in no list.").format(found=said)
+            sentence = _("{found}: none is within the radius, so the melody is not in the list.").format(found=said)
             return Explanation(self, self.kind, query, candidate, np.inf, (), sentence)
         if self.both or self.score == "mean":
             steps = list(scaled(steps, 1.0 / len(steps)))
@@ -512,7 +512,7 @@ class TWVCovered(TWV):
     """Segments that must be covered, at one tempo."""
 
     name = "twv_covered"
-    summary = N_("Our variant of twv: one tempo, and a price for what finds no partner in a short melody.")
+    summary = N_("Roslin's variant of twv: one tempo, and a cost for notes without a partner in a short melody.")
     engine = "segments"
     reference = "Roslin, after Typke, Wiering & Veltkamp 2007"
 

@@ -217,7 +217,7 @@ class Staff:
         return sorted({note.layer for note in self.notes})
 
     def words(self) -> str:
-        """The text that is sung: syllables of one word end in a hyphen as long as it goes on."""
+        """The text that is sung. Syllables within a word end in a hyphen."""
         return " ".join(self.syllables).replace("- ", "").rstrip("-")
 
     def sign(self, onset: Fraction, name: str, value: str | None) -> None:

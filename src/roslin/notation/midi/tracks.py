@@ -181,10 +181,10 @@ def _clock(division: int, place: int, problems: list[Problem]) -> Clock:
         return Clock(TICKS_PER_QUARTER, division)
     frames, parts = 256 - (division >> 8), division & 0xFF
     if frames not in (24, 25, 29, 30) or not parts:
-        raise refusal("unknown unit of time", "24, 25, 29 or 30 frames a second", f"{frames} of {parts}", place)
+        raise refusal("unknown unit of time", "24, 25, 29 or 30 frames per second", f"{frames} of {parts}", place)
     # Time in seconds knows no beats: the notes are given values later, and until then a quarter is half a second.
     reason = "time in seconds, note values found from them"
-    problems.append(problem_at(reason, "time in parts of a quarter note", f"{frames} frames a second", place))
+    problems.append(problem_at(reason, "time in parts of a quarter note", f"{frames} frames per second", place))
     second = Fraction(30000, 1001) if frames == 29 else Fraction(frames)
     ratio = 2 * TICKS_PER_QUARTER / (second * parts)
     return Clock(ratio.numerator, ratio.denominator)

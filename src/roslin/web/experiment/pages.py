@@ -55,7 +55,7 @@ async def visitor(request: Request) -> Session:
     """The session of the expert who asks. Refuses whoever has none."""
     found = visitor_or_none(request)
     if found is None:
-        raise NoSessionError("you are not known here, or it was too long ago; please open your personal link again")
+        raise NoSessionError("your session has expired; please open your personal link again")
     return found
 
 

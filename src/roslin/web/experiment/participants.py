@@ -392,7 +392,7 @@ def _answer(question: Question, given: list[str], _: Callable[[str], str]) -> An
             return _number(question, given[0], _)
         case "text":
             if len(given[0]) > _MOST_ANSWER:
-                raise ValueError(_("Please write at most {most} letters.").format(most=_MOST_ANSWER))
+                raise ValueError(_("Please enter at most {most} characters.").format(most=_MOST_ANSWER))
             return given[0]
         case "choice" | "choices":
             if not set(given) <= set(question.choices):
@@ -406,9 +406,9 @@ def _number(question: Question, given: str, _: Callable[[str], str]) -> float | 
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(_("Please give a number."))
+        raise ValueError(_("Please enter a number."))
     if question.least is not None and value < question.least:
-        raise ValueError(_("Please give a number of at least {least}.").format(least=f"{question.least:g}"))
+        raise ValueError(_("Please enter a number of at least {least}.").format(least=f"{question.least:g}"))
     if question.most is not None and value > question.most:
-        raise ValueError(_("Please give a number of at most {most}.").format(most=f"{question.most:g}"))
+        raise ValueError(_("Please enter a number of at most {most}.").format(most=f"{question.most:g}"))
     return int(value) if value.is_integer() else value

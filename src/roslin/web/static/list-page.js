@@ -35,7 +35,7 @@ function own(card, entry, place, count) {
   tools.className = "row tools";
   if (place > 0) tools.append(button(_("Move up"), "up", () => move(entry.id, -1)));
   if (place < count - 1) tools.append(button(_("Move down"), "down", () => move(entry.id, 1)));
-  tools.append(button(_("Take out"), "out", () => {
+  tools.append(button(_("Remove"), "out", () => {
     keep(kept().filter(each => each.id !== entry.id));
     draw();
     byId("list-heading").focus();
@@ -92,7 +92,7 @@ async function draw() {
 byId("copy-list").addEventListener("click", () => copy(isShared ? location.href : addressOf(kept()), status));
 byId("print-list").addEventListener("click", () => print());
 byId("clear-list").addEventListener("click", () => {
-  if (!confirm(_("Take all melodies and notes out of your list?"))) return;
+  if (!confirm(_("Remove all melodies and notes from your list?"))) return;
   keep([]);
   draw();
 });

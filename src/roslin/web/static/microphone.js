@@ -9,9 +9,9 @@ const REASONS = {
   NotReadableError: _("Another program is using the microphone. Close it and try again."),
 };
 const NOT_SECURE = _(
-  "Browsers lend the microphone only to pages that come by https or from this computer. Ask whoever runs this page to serve it by https.",
+  "Browsers allow microphone access only on HTTPS pages and on localhost. Ask the operator of this page to use HTTPS.",
 );
-const TOO_OLD = _("This browser cannot listen to a microphone.");
+const TOO_OLD = _("This browser cannot use a microphone.");
 
 // What browsers do to speech spoils a melody: it cuts quiet notes, and long ones for noise.
 const AS_IT_IS = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };

@@ -48,7 +48,7 @@ export async function copy(text, status) {
     await navigator.clipboard.writeText(text);
     status.textContent = _("Copied.");
   } catch {
-    status.textContent = _("The browser did not allow it; the address is in its address bar.");
+    status.textContent = _("The browser did not allow it. You can copy the address from the address bar.");
   }
 }
 
@@ -71,7 +71,7 @@ document.addEventListener("click", event => {
     const id = button.dataset.keep, isKept = kept().some(each => each.id === id);
     const status = document.getElementById("own-list-status");
     if (!isKept && kept().length >= MOST) status.textContent = _("Your list is full.");
-    else if (!(isKept ? remove(id) : add([id]))) status.textContent = _("This browser does not keep lists.");
+    else if (!(isKept ? remove(id) : add([id]))) status.textContent = _("This browser does not store lists.");
     else status.textContent = ngettext("One melody in your list.", "{count} melodies in your list.", kept().length);
   }
   const link = event.target.closest("button[data-copy-link]");

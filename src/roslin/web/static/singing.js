@@ -88,12 +88,12 @@ export function startSinging(editor) {
     const notes = tracker ? segment(tracker.frames) : [];
     close();
     if (!notes.length) {
-      say(_("No notes were heard. Sing nearer to the microphone, on “la” or “da”, or whistle."), true);
+      say(_("No notes were heard. Sing closer to the microphone, on “la” or “da”, or whistle."), true);
       return;
     }
     write(asQuery(notes));
     const heard = ngettext("One note was heard.", "{count} notes were heard.", notes.length);
-    say(`${heard} ${_("Correct them if need be; Enter finds the melody.")}`);
+    say(`${heard} ${_("Correct them if necessary. Press Enter to search.")}`);
   }
 
   // Notes stand in the editor, in sight, and Enter searches.
@@ -131,7 +131,7 @@ export function startSinging(editor) {
     before ??= modes();
     setModes(AS_RHYTHM);
     write(tapped(times).map(duration => ({ pitch: TAPPED_PITCH, duration })));
-    const said = _("{count} notes were tapped. Enter finds melodies that begin with this rhythm; pitches do not count.", { count: times.length - 1 });
+    const said = _("{count} notes were tapped. Press Enter to find melodies that begin with this rhythm. Pitches are ignored.", { count: times.length - 1 });
     say(said);
   }
 

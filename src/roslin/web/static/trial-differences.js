@@ -52,7 +52,7 @@ export class Differences {
         ? _("Notes under a triangle have no partner in the other melody.") : _("Every note has its partner in the other melody.");
     } else { // no connection, or nothing that could be compared note by note
       this.note.textContent = isMelody
-        ? _("The differences cannot be fetched now; here are both as they are.") : _("Both as they are.");
+        ? _("The differences cannot be loaded now. Both melodies are shown without marks.") : _("Both melodies are shown without marks.");
     }
     announce(this.note.textContent);
   }

@@ -23,12 +23,12 @@ export function copyOf(k) {
 // Buttons and drawing named in the reader's language.
 export function label(figure, k) {
   for (const button of figure.querySelectorAll("button.play")) {
-    button.setAttribute("aria-label", _("Play {name}", { name: candidate(k) }));
+    button.setAttribute("aria-label", _("Listen to {name}", { name: candidate(k) }));
     button.setAttribute("aria-pressed", "false");
-    button.dataset.word = _("Play");
+    button.dataset.word = _("Listen");
     button.dataset.stop = _("Stop");
     button.querySelector(".sign").textContent = "▶";
-    button.querySelector(".word").textContent = _("Play");
+    button.querySelector(".word").textContent = _("Listen");
   }
   for (const title of figure.querySelectorAll("svg > title")) title.textContent = _("Notation of {name}", { name: candidate(k) });
   figure.querySelector("img")?.setAttribute("alt", candidate(k));

@@ -148,7 +148,7 @@ export class Ordering {
     if (k === null) return;
     const hadFocus = this.rows.get(k)?.contains(document.activeElement) ? document.activeElement : null;
     decisions.forEach(each => this.trial.decide(each));
-    announce(decisions.length ? this.whereIs(k) : _("{name} stays where it is.", { name: Candidate(k) }));
+    announce(decisions.length ? this.whereIs(k) : _("{name} stays in its place.", { name: Candidate(k) }));
     this.stand(k, false);
     hadFocus?.focus({ preventScroll: true });
     if (document.activeElement === document.body) this.rows.get(k)?.focus({ preventScroll: true });
@@ -280,8 +280,8 @@ export class Ordering {
     if (k === null) {
       this.part("heading").textContent = isEmpty ? _("Nothing to put in order") : _("Everything is in order");
       this.part("question").textContent = isEmpty
-        ? _("You found no candidate that resembles the query. Look again, or go on.")
-        : _("Move what you would like to change, or go on.");
+        ? _("You found no candidate that resembles the query. Look again, or continue.")
+        : _("Move any candidate that you want to change, or continue.");
       return;
     }
     const found = insertion(state, k, this.answers);

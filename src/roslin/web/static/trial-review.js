@@ -13,7 +13,7 @@ const VERDICTS = {
 const REASONS = {
   resembles: () => _("The same melody in essence, perhaps in another key or rhythm, or with ornaments."),
   perhaps: () => _("Something in common, but perhaps not enough to be the same melody."),
-  no: () => _("Another melody; what they share is no more than any two melodies do."),
+  no: () => _("A different melody. The two have no more in common than any two melodies."),
 };
 
 export class Review {
@@ -47,8 +47,8 @@ export class Review {
       ngettext("One does not resemble the query.", "{count} do not resemble the query.", out),
     ];
     if (perhaps) {
-      told.push(ngettext("One “perhaps” has no place; it counts as left out.",
-        "{count} “perhaps” have no place; they count as left out.", perhaps));
+      told.push(ngettext("One “perhaps” has no place. It counts as left out.",
+        "{count} “perhaps” have no place. They count as left out.", perhaps));
     }
     this.part("summary").textContent = told.join(" ");
     this.part("missing").hidden = left.length === 0;
@@ -97,12 +97,12 @@ export class Review {
     else if (status === 200) location.assign(body.next);
   }
 
-  // What most people say of the practice, beside what was said.
+  // Most common answers of the practice, beside what was said.
   showFeedback(feedback) {
     this.trial.show("feedback");
     const section = document.getElementById("feedback");
     const right = feedback.filter(each => each.is_right).length;
-    section.querySelector("[data-part=score]").textContent = _("You agree with most people on {right} of {of}.",
+    section.querySelector("[data-part=score]").textContent = _("Your answer is the most common one for {right} of {of}.",
       { right, of: feedback.length });
     const rows = [...feedback].sort((a, b) => a.is_right - b.is_right)
       .map(each => (each.documents ? this.choiceItem(each) : this.verdictItem(each)));
@@ -114,8 +114,8 @@ export class Review {
 
   verdictItem({ document: k, said, expected, is_right: isRight }) {
     const values = { said: VERDICTS[said](), expected: VERDICTS[expected]() };
-    const verdict = isRight ? _("You say: {said}. So do most people.", values)
-      : _("You say: {said}. Most people say: {expected}.", values);
+    const verdict = isRight ? _("Your answer: {said}. Most people agree.", values)
+      : _("Your answer: {said}. Most common answer: {expected}.", values);
     return this.feedbackItem(isRight, verdict, REASONS[expected](), [k], ["query", k]);
   }
 
@@ -124,8 +124,8 @@ export class Review {
       said: said === null ? _("no difference") : candidate(said),
       expected: expected.length > 1 ? _("no difference") : candidate(expected[0]),
     };
-    const verdict = isRight ? _("You say: {said}. Most people would agree.", values)
-      : _("You say: {said}. Most people say: {expected}.", values);
+    const verdict = isRight ? _("Your answer: {said}. Most people would agree.", values)
+      : _("Your answer: {said}. Most common answer: {expected}.", values);
     return this.feedbackItem(isRight, verdict, "", documents, documents.slice(0, 2));
   }
 

@@ -168,7 +168,7 @@ async function finish() {
     await fetchState();
     trouble.textContent = _("Not everything is judged yet.");
   } else if (answer.status !== 200) {
-    trouble.textContent = _("This can be finished only when everything has reached the server. Please try again in a moment.");
+    trouble.textContent = _("You can finish only when everything has reached the server. Please try again in a moment.");
   }
   trouble.hidden = answer.status === 200;
   if (!trouble.hidden) announce(trouble.textContent);
@@ -217,8 +217,8 @@ function showKept() {
   const now = given.is_finished ? "finished" : queue.mood || (navigator.onLine || !length ? "" : "offline");
   line.dataset.mood = now || (length ? "sending" : "kept");
   if (now === "signed-out") {
-    line.textContent = ngettext("You are no longer known here: open your personal link again. One decision waits in this browser.",
-      "You are no longer known here: open your personal link again. {count} decisions wait in this browser.", length);
+    line.textContent = ngettext("Your session has expired: open your personal link again. One decision waits in this browser.",
+      "Your session has expired: open your personal link again. {count} decisions wait in this browser.", length);
   } else if (now === "offline") {
     line.textContent = ngettext("Not connected: one decision waits in this browser.",
       "Not connected: {count} decisions wait in this browser.", length);
@@ -229,7 +229,7 @@ function showKept() {
   }
   element("finished").hidden = now !== "finished" || given.trial === 0;
   if (now !== mood && now) announce(line.textContent);
-  else if (now !== mood) announce(_("Connected again; everything is saved."));
+  else if (now !== mood) announce(_("Connected again. Everything is saved."));
   mood = now;
 }
 

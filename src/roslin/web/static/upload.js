@@ -17,7 +17,7 @@ export function startUpload(entry) {
   function take(number) {
     const taken = choices[number];
     entry.set(taken.q, taken.notation);
-    say(taken.is_cut ? _("Only the first {notes} notes are taken.", taken) : "");
+    say(taken.is_cut ? _("Only the first {notes} notes are used.", taken) : "");
     if (taken.deviations.length) message.append(asList(taken.deviations));
   }
 
@@ -38,7 +38,7 @@ export function startUpload(entry) {
       choose.hidden = choices.length < 2;
       take(0);
     } catch {
-      say(_("The file could not be sent; it may be too large."), true);
+      say(_("The file could not be sent. It may be too large."), true);
     }
   }
 
