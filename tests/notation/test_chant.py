@@ -233,3 +233,14 @@ def test_a_collection_of_chant(tmp_path: Path) -> None:
 def test_rhythm_is_not_compared() -> None:
     for query in ("1---g--h--k--j", "(c4) la(g)la(h)la(k)"):
         assert Roslin().compared(read_query(query)) == "melody"
+
+
+def test_concordances_of_chant_compare_melodies_alone(tmp_path: Path) -> None:
+    from roslin.concordances.join import Join, opened
+
+    melody = load("1---g--h--k--j--h--g")[0].with_metadata(id="chant")
+    hymn = load("'4GA2B")[0].with_metadata(id="hymn")
+    for sources, compared in (([melody], "melody"), ([melody, hymn], "both")):
+        with Collection.build(sources, tmp_path / f"{compared}.roslin") as built:
+            join = Join(str(built.path), built.about["token"], str(tmp_path), True, True, "")
+            assert opened(join).compared == compared

@@ -19,6 +19,7 @@ from typer import Option
 
 from roslin.cli import (
     campaign,
+    check,
     collection,
     concordances,
     data,
@@ -53,6 +54,7 @@ app.command("filter", cls=PanelCommand)(filter.filter_command)
 app.command("search", cls=NarrowingCommand)(search.search_command)
 app.command("explain", cls=PanelCommand)(search.explain_command)
 app.command("identify", cls=NarrowingCommand)(identify.identify_command)
+app.command("check")(check.check_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.add_typer(campaign.app, name="campaign")
 app.add_typer(concordances.app, name="concordances")

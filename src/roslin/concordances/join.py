@@ -49,9 +49,10 @@ from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.rounding import Plan, Planner, highest_pair, scale_for
 from roslin.matchers.roslin.scores import fitted, tables
 from roslin.matchers.roslin.scoring import scorer
-from roslin.matchers.roslin.table import MELODIES, MelodyTable, Rows, fill_table, worth_of_any_length
+from roslin.matchers.roslin.table import MELODIES, MelodyTable, Rows, fill_table, self_scores_of, worth_of_any_length
 from roslin.matchers.roslin.values import Encoded, Tables
 from roslin.native import kernels
+from roslin.notation.record import CHANT
 from roslin.run.meaning import BY_CHANCE
 from roslin.search.chance import Tail, sample_of, tails_of
 from roslin.search.engines.roslin import open_table, table_file, trusted_table
@@ -59,14 +60,14 @@ from roslin.search.program import checksum
 from roslin.search.work import Work
 from roslin.types import Allocate, Flags, Numbers, Scores, Words
 
-JOIN_VERSION = 4  # of the files in a folder
+JOIN_VERSION = 5  # of the files in a folder
 PIECE = 512  # melodies that are compared with all others in one piece of work
 _ROOM = 1.05  # bytes hold so many times the score that is needed
 _RARE = 0.01  # of all the work, if so much
 _AS_MUCH = 20_000  # comparing with so many melodies takes as long as what chance gives for one
 _SHORTLIST = 10_000  # and with all candidates as long as with about so many
 _AT_ONCE = 50_000  # melodies
-_MATCHER = Roslin(compare="both")
+_MATCHER = Roslin(compare="both")  # its scale of distances is that of the melody alone
 _Value = TypeVar("_Value")
 
 
@@ -167,12 +168,25 @@ class _Prepared:
         return open_table(self.store)
 
     @cached_property
+    def compared(self) -> str:
+        """Melody and rhythm; of chant the melody, since its notation has no rhythm."""
+        sql = "SELECT EXISTS (SELECT 1 FROM melodies WHERE notation IS NULL OR notation NOT IN (?, ?))"
+        (has_rhythm,) = self.store.connection.execute(sql, CHANT).fetchone()
+        return "both" if has_rhythm else "melody"
+
+    @cached_property
     def tails(self) -> dict[int, Tail]:
-        return tails_of(self.store, "both/anywhere/any")
+        return tails_of(self.store, f"{self.compared}/anywhere/any")
 
     @cached_property
     def tables(self) -> Tables:
-        return tables(fitted("both"), max(int(self.everything.sizes.max(initial=0)), 1))
+        longest = max(int(self.everything.sizes.max(initial=0)), 1)
+        return tables(fitted(self.compared), longest, compared=self.compared)
+
+    @cached_property
+    def own_scores(self) -> Scores:
+        """By number: what each melody reaches with itself."""
+        return self_scores_of(self.everything, self.compared, self.tables)
 
     @cached_property
     def melodies(self) -> Arrays:
@@ -341,7 +355,7 @@ def _chances(ready: _Prepared, work: Work, journal: Journal) -> Chances:
     """What chance gives for the melodies that are compared."""
     count = _piece_count(len(ready.distinct))
     journal.do(work, _CHANCE._replace(end=_chance_share(ready)), ChancePiece(ready.join), count)
-    own_scores = ready.everything.own_scores[ready.distinct]
+    own_scores = ready.own_scores[ready.distinct]
     return Chances(**journal.columns(_CHANCE, count), own_scores=own_scores, searched=len(ready.everything))
 
 
@@ -495,7 +509,7 @@ def _taken_over(ready: _Prepared, earlier: EarlierPairs, digests: Words) -> Scor
 def _found(ready: _Prepared, chances: Chances, scored: ScoredPairs, new: Numbers | None, level: float) -> FoundPairs:
     """From places and scores to numbers and meanings, for the copies as for their representatives."""
     distinct, copies, order = ready.distinct, ready.copies, ready.table.order
-    own_scores = ready.everything.own_scores
+    own_scores = ready.own_scores
     ends = order[scored.first].astype(np.int64), order[scored.second].astype(np.int64)
     expected = np.sqrt(np.multiply(*(chances.expected(end, scored.scores) for end in ends)))
     one, two = (distinct[end] for end in ends)

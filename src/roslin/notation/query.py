@@ -31,6 +31,7 @@ from roslin.notation.names import in_octaves_of, in_other_octaves, with_octaves
 from roslin.notation.pae import as_catalogued, write
 from roslin.notation.pae import read as read_pae
 from roslin.notation.pae.representations import capitals
+from roslin.notation.record import CHANT
 from roslin.notation.typed import other_notation, plain
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 _LIKELIER = 10.0  # by so much: of 200 queries of 8 notes with a wrong one, none was found less well
 _LEAST_TIED = 3  # fewer notes say nothing
 _OCTAVES_FROM = 10  # results
-_CHANT = ("volpiano", "gabc")  # two notes of one pitch are two notes of a neume
 _KINDS = {"names": "note names with octaves", "abc": "ABC with lengths", "pae": "Plaine & Easie"}
 _HEADER = re.compile(r"\s*(?:[%@$‡{\[]|03[16]\b|[A-Zm]:)")
 
@@ -165,7 +165,7 @@ def _remarks(found: Sequence[Melody], used: Melody, second: Melody | None) -> li
 
 
 def _tied(melody: Melody) -> Melody | None:
-    if melody.notation in _CHANT:
+    if melody.notation in CHANT:
         return None
     notes = melody.notes[~melody.notes["is_grace"]]
     onsets, durations, pitches = notes["onset_ticks"], notes["duration_ticks"], notes["pitch_midi"]

@@ -63,6 +63,9 @@ MOST_TIMES_PLAYED = 4
 # The reason of a refusal for which no reader had foreseen one.
 FAILED = "the reader failed"
 
+# Notations of chant, which have no rhythm; two notes of one pitch are two notes.
+CHANT = ("volpiano", "gabc")
+
 # What a text field of the same name in a source becomes in a Melody; other fields go to `Melody.extra`.
 METADATA_FIELDS = ("id", "title", "composer", "voice", "key", "text", "source")
 
