@@ -112,7 +112,7 @@ def test_a_full_disk_keeps_what_was_acknowledged(store: EventStore) -> None:
     with store.engine.connect() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
     sa.event.listen(
-        store.engine, "begin", lambda connection: connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 4}")
+        store.engine, "begin", lambda connection: connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 2}")
     )
 
     def fill() -> None:

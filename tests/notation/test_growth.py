@@ -305,6 +305,7 @@ def test_every_format_of_ours_is_tried() -> None:
     assert ours <= AROUND.keys() == TOKENS.keys()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", list(AROUND))
 def test_a_reader_is_linear_in_its_input(format: str) -> None:
     def read(data: bytes) -> None:

@@ -235,6 +235,7 @@ def test_between_two_lengths() -> None:
     assert between(tails, 99) == tails[32]
 
 
+@pytest.mark.long
 def test_tails_are_kept_with_the_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Collection.build(TUNES, tmp_path / "x.roslin") as collection:
         assert tails_of(collection, MODE) == default_tails()[MODE]  # too few, and many of them variants

@@ -131,6 +131,7 @@ def test_a_melody_explained_alone_is_found_as_in_the_list(many: Collection, quer
             assert alone.coincides == hit.coincides
 
 
+@pytest.mark.long
 def test_shards_have_the_list_of_the_whole(many: Collection, queries: list[Melody], tmp_path: Path) -> None:
     with Work() as work:
         write_shards(many, tmp_path / "shards", 3, work)

@@ -160,6 +160,7 @@ def test_no_exact_fragment_is_denied(starter: Collection) -> None:
     assert denied(starter, FRAGMENTS) == []
 
 
+@pytest.mark.long
 def test_no_exact_fragment_of_catalogued_sources_is_denied(rism: Collection) -> None:
     assert denied(rism, FRAGMENTS) == []
 

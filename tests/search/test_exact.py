@@ -69,6 +69,7 @@ def brute_force(chosen: EMD, query: Melody, packed: Packed, k: int) -> list[tupl
     return sorted((float(distances[number]), int(number)) for number in np.flatnonzero(distances <= last))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chosen", SETTINGS, ids=repr)
 def test_the_nearest_are_those_of_comparing_everything(
     chosen: EMD, collection: tuple[Packed, Index], monkeypatch: pytest.MonkeyPatch
