@@ -33,6 +33,15 @@ def serve_command(
         ),
     ] = None,
     proxy: ProxyOption = None,
+    embed: Annotated[
+        list[str] | None,
+        Option(
+            "--embed",
+            metavar="ORIGIN",
+            help="Site whose pages may show the search page in a frame and use the API, such as "
+            "https://library.example.org. Can be repeated.",
+        ),
+    ] = None,
     review_password: Annotated[
         str,
         Option(
@@ -69,6 +78,7 @@ def serve_command(
         review_password=hashed(review_password) if review_password else "",
         review_key=token_hex(32),
         proxies=tuple(proxy or ()),
+        embed=tuple(embed or ()),
         requests_per_minute=max(1, (rate if rate is not None else 300) // workers) if is_open or rate else 0,
     )
     remark(f"Roslin: http://{host}:{port}/ (Ctrl-C ends it)")

@@ -16,7 +16,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Scope
 
 from roslin.sandbox import shared_worker
-from roslin.web import api, concordances, health, identify, lists, pages, static_files
+from roslin.web import api, concordances, health, identify, lists, pages, reconcile, static_files
 from roslin.web.connections import Ending, Patience, UntilTheEnd
 from roslin.web.errors import add_handlers, answer
 from roslin.web.health import Health
@@ -26,6 +26,7 @@ from roslin.web.readers import shared_readers
 from roslin.web.security import (
     Answer,
     BodyLimit,
+    Embedding,
     Guard,
     HeadAsGet,
     LastResort,
@@ -73,6 +74,7 @@ class Guarding:
     client_of: Callable[[Scope], str] = client_of
     about: Callable[[Scope], Mapping[str, str]] = client_and_path
     inner: tuple[type[Guard], ...] = ()
+    embedded_by: tuple[str, ...] = ()
 
 
 def application(
@@ -114,6 +116,7 @@ def application(
     app.add_middleware(UntilTheEnd, ending=ending)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
     app.add_middleware(SafeHeaders, others=guarding.headers, unless_set=guarding.unless_set)
+    app.add_middleware(Embedding, origins=guarding.embedded_by)
     app.add_middleware(HeadAsGet)
     if settings.log_requests:
         app.add_middleware(Log, about=guarding.about)
@@ -138,8 +141,8 @@ def create_app(settings: Settings) -> FastAPI:
 
     app = application(
         settings,
-        Guarding(_OTHER_NAMES, answer, inner=(InTheirLanguage,)),
-        [room.router for room in (api, health, identify, lists, pages, concordances, static_files)],
+        Guarding(_OTHER_NAMES, answer, inner=(InTheirLanguage,), embedded_by=settings.embed),
+        [room.router for room in (api, health, identify, lists, pages, reconcile, concordances, static_files)],
         opened,
         version=version("roslin"),
         description=_ABOUT,

@@ -87,7 +87,7 @@ async def answer(request: Request, error: Exception) -> Response:
     headers = dict(getattr(error, "headers", None) or {})
     if status == 503:
         headers["Retry-After"] = "30"
-    if request.url.path.startswith(("/api/", "/healthz", "/readyz")):
+    if request.url.path.startswith(("/api/", "/reconcile", "/healthz", "/readyz")):
         return JSONResponse(body.model_dump(), status_code=status, headers=headers)
     page = "_refusal.html" if request.url.path == "/results" else "refusal.html"
     html = rendered(request.app.state.library, page, refusal=body.error, status=status)

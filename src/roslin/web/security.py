@@ -1,6 +1,7 @@
 """Guards before and after every route: plain ASGI, so that bodies stream and disconnects are seen.
 
 SafeHeaders  a strict policy for the browser: nothing from elsewhere, no inline script or style
+Embedding    lets pages of named origins show these pages and use the API; the reconciliation service is for all
 HeadAsGet    answers HEAD like GET, without the body
 BodyLimit    refuses a body above the limit, by its Content-Length or while it grows
 OwnHost      answers only to the names of this server
@@ -35,6 +36,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+_NO_FRAME = "frame-ancestors 'none'"
 _HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -158,6 +160,33 @@ class SafeHeaders(Guard):
             await send(message)
 
         await self.app(scope, receive, send_safely)
+
+
+class Embedding(Guard):
+    """Let scripts and frames of named origins use the pages and the API, and those of any origin the reconciliation."""
+
+    def __init__(self, app: ASGIApp, origins: tuple[str, ...] = ()):
+        super().__init__(app)
+        self.origins = origins
+
+    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_for_all = scope["path"].startswith("/reconcile")
+        asking = RequestHeaders(scope=scope).get("origin", "")
+        ancestors = "*" if is_for_all else " ".join(("'self'", *self.origins))
+        readers = "*" if is_for_all else asking if asking in self.origins else ""
+
+        async def send_open(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["Content-Security-Policy"] = POLICY.replace(_NO_FRAME, f"frame-ancestors {ancestors}")
+                del headers["X-Frame-Options"]
+                headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+                if readers:
+                    headers["Access-Control-Allow-Origin"] = readers
+                    headers.add_vary_header("Origin")
+            await send(message)
+
+        await self.app(scope, receive, send_open if is_for_all or self.origins else send)
 
 
 class HeadAsGet(Guard):

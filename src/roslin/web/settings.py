@@ -22,6 +22,7 @@ VARIABLE = "ROSLIN_WEB_SETTINGS"
 MAX_QUERY = 8000  # letters of a query, which must fit into an address
 LINK_FIELDS = ("id", "source", "record", "title", "composer")
 OWN_HOSTS = ("127.0.0.1", "localhost", "::1")
+_ORIGIN = re.compile(r"https?://(?:[\w.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?")
 _LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}|::1|localhost")
 
 
@@ -39,6 +40,7 @@ class Settings:
     engraving_seconds: float = 8.0
     reading_seconds: float = 10.0  # of what a client typed or sent
     requests_per_minute: int = 0  # of one client; 0: no limit
+    embed: tuple[str, ...] = ()  # origins of pages that may show these pages in a frame and use the API
     proxies: tuple[str, ...] = ()  # addresses and networks whose word about who asks is taken
     body_bytes: int = 4 * 2**20
     query_notes: int = 500
@@ -50,6 +52,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_proxies(self.proxies)
+        check_origins(self.embed)
         if self.link:
             _check_link(self.link)
 
@@ -74,7 +77,7 @@ class Settings:
     def from_environment(cls) -> Self:
         """The settings that the parent process left in the environment."""
         values = json.loads(os.environ[VARIABLE])
-        return cls(**{**values, "hosts": tuple(values["hosts"]), "proxies": tuple(values["proxies"])})
+        return cls(**{**values, **{name: tuple(values[name]) for name in ("hosts", "proxies", "embed")}})
 
 
 def is_loopback(host: str) -> bool:
@@ -94,6 +97,13 @@ def check_proxies(named: tuple[str, ...]) -> None:
         except ValueError:
             expected = "an address or a network, such as 127.0.0.1 or 10.1.2.0/24"
             raise ArgumentError(f"a proxy must be given as {expected}; got {each!r}") from None
+
+
+def check_origins(named: tuple[str, ...]) -> None:
+    """Refuse anything but an origin: a scheme, a host and perhaps a port."""
+    for each in named:
+        if not _ORIGIN.fullmatch(each):
+            raise ArgumentError(f"an origin must be like https://library.example.org, without a path; got {each!r}")
 
 
 def _check_link(pattern: str) -> None:
