@@ -31,7 +31,7 @@ from roslin.web.progress import Wait, while_waited_for
 from roslin.web.rendering import rendered
 from roslin.web.requests import QueryParams, readings_of
 
-CERTAIN = 1e-4  # the most expected chance matches of a candidate that is marked as a match
+CERTAIN = 1e-5  # the most expected chance matches of a candidate that is marked as a match
 BATCH = 10  # cells of one request; each is a search
 _CANDIDATES = 5  # of a cell, unless a request asks for another number
 _MOST_CANDIDATES = 50

@@ -1,0 +1,101 @@
+"""Reconcile 2,000 real incipits, whose records are taken out of the collection, in batches as OpenRefine does.
+
+    .venv/bin/python tools/reconcile_report.py [CELLS]
+
+A match is right if its composer is that of the record that the cell came from. Matches without a composer are counted
+apart. The limit for automatic matches is chosen on cells of one half of the composers and reported on the other half.
+Prints a table in Markdown, the time of 1,000 cells, and every match of the reported half that is not right.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import sys
+import time
+import zlib
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fastapi.testclient import TestClient
+
+from real_data import DATA
+from roslin import Collection
+from roslin.concordances.concordance import folded_name, is_nobody
+from roslin.notation.record import record_of
+from roslin.web.app import create_app
+from roslin.web.reconcile import BATCH, CERTAIN
+from roslin.web.settings import Settings
+
+SEED, LEAST_NOTES = 31, 10
+LIMITS = (1e-2, 1e-3, 5e-4, 1e-4, 1e-5, 1e-6)
+Answered = tuple[dict[str, Any], float, dict[str, Any] | None]  # a row, E and the first candidate
+
+
+def main() -> None:
+    """Build the collection without the records of the cells, ask, and print."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    with gzip.open(DATA / "rism" / "incipits.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    by_record = {record_of(row["id"]): row for row in rows if sum(map(str.isalpha, row["pae"])) >= LEAST_NOTES}
+    cells = random.Random(SEED).sample([row for row in by_record.values() if not is_nobody(row["composer"])], count)
+    taken = {record_of(row["id"]) for row in cells}
+    with TemporaryDirectory() as folder:
+        source, path = Path(folder) / "others.jsonl", Path(folder) / "others.roslin"
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows if record_of(row["id"]) not in taken), "utf-8")
+        Collection.build(source, path).close()
+        settings = Settings(str(path), log_requests=False)
+        with TestClient(create_app(settings)) as client, Collection(path) as collection:
+            began = time.perf_counter()
+            answered = [each for start in range(0, count, BATCH) for each in ask(client, cells[start : start + BATCH])]
+            seconds = time.perf_counter() - began
+            report(collection, answered)
+    print(f"\n{seconds / count * 1000:.0f} s for 1,000 cells, in batches of {BATCH}")
+
+
+def ask(client: TestClient, cells: list[dict[str, Any]]) -> list[Answered]:
+    """The first candidates of a batch."""
+    queries = {f"q{place}": {"query": text_of(row), "limit": 1} for place, row in enumerate(cells)}
+    answers = client.post("/reconcile", data={"queries": json.dumps(queries)}).json()
+    found = [(answers[f"q{place}"]["result"] or [None])[0] for place in range(len(cells))]
+    return [
+        (row, each["features"][0]["value"] if each else float("inf"), each)
+        for row, each in zip(cells, found, strict=True)
+    ]
+
+
+def text_of(row: dict[str, Any]) -> str:
+    """The incipit with its clef, key and metre, as a cell has it."""
+    parts = (("%", row.get("clef")), ("@", row.get("timesig")), ("$", row.get("keysig")))
+    return "".join(f"{sign}{value}" for sign, value in parts if value) + f" {row['pae']}"
+
+
+def report(collection: Collection, answered: list[Answered]) -> None:
+    """Matches within each limit, and how many are right, in both halves."""
+    halves: dict[str, list[tuple[float, bool | None, str]]] = {"choose": [], "report": []}
+    for row, expected, candidate in answered:
+        if candidate:
+            name = folded_name(row["composer"])
+            composer = collection[candidate["id"]].composer
+            right = None if is_nobody(composer) else folded_name(composer or "") == name
+            half = "choose" if zlib.crc32(name.encode()) % 2 else "report"
+            halves[half].append((expected, right, f"{row['id']} {row['composer']} ~ {candidate['id']} {composer}"))
+    print("| at most E | chosen on: matches | right | reported: matches | right | of 1,000 | without composer |")
+    print("|---|---|---|---|---|---|---|")
+    for limit in LIMITS:
+        figures: list[int] = []
+        for half in halves.values():
+            within = [right for expected, right, _ in half if expected <= limit]
+            figures += [len(within) - within.count(None), within.count(True), within.count(None)]
+        figures.insert(5, round(1000 * figures[4] / max(figures[3], 1)))
+        print(f"| {limit:g} | {figures[0]} | {figures[1]} | {' | '.join(map(str, figures[3:]))} |")
+    print("\nNot right:\n")
+    for expected, right, text in halves["report"]:
+        if right is False and expected <= CERTAIN:
+            print(f"- {text} (E = {expected:.1g})")
+
+
+if __name__ == "__main__":
+    main()
