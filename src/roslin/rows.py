@@ -94,13 +94,13 @@ def to_word(text: str) -> str:
 
 
 def _from_word(text: str) -> str:
-    return _WRITTEN.sub(_decode, text) if "%" in text else text
+    """The inverse of `to_word`; any other %XX is part of an id."""
 
+    def decoded(written: re.Match[str]) -> str:
+        text = unquote(written[0])
+        return text if all(sign == "%" or sign.isspace() for sign in text) else written[0]
 
-def _decode(match: re.Match[str]) -> str:
-    """Only what `to_word` writes; any other %XX is part of somebody's id."""
-    decoded = unquote(match[0])
-    return decoded if all(sign == "%" or sign.isspace() for sign in decoded) else match[0]
+    return _WRITTEN.sub(decoded, text) if "%" in text else text
 
 
 def _lines(path: Path, other: str | None = None) -> list[str]:
@@ -111,27 +111,17 @@ def _lines(path: Path, other: str | None = None) -> list[str]:
 def read_text(path: Path, other: str | None = None) -> str:
     """A text file, whatever its line ends. A byte that is no UTF-8 is refused with its line, or read as `other`."""
     raw = _read_bytes(path)
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if other is not None:
-            return _decoded(raw, other, path)
-        raise _no_text(raw, error, "UTF-8", path) from None
-
-
-def _decoded(raw: bytes, encoding: str, path: Path) -> str:
-    try:
-        return raw.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise _no_text(raw, error, f"UTF-8 or {encoding}", path) from None
-
-
-def _no_text(raw: bytes, error: UnicodeDecodeError, expected: str, path: Path) -> FormatError:
-    before = raw[: error.start].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    for encoding in ("utf-8-sig", other) if other else ("utf-8-sig",):
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError as error:
+            first_wrong = error.start
+    before = raw[:first_wrong].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     column = len(before) - before.rfind(b"\n")
-    found = f"the byte {raw[error.start]:#04x} at column {column}; save the file as UTF-8"
+    found = f"the byte {raw[first_wrong]:#04x} at column {column}; save the file as UTF-8"
+    expected = f"UTF-8 or {other}" if other else "UTF-8"
     line = before.count(b"\n") + 1
-    return refuse("the file is not text", expected=expected, found=found, file=str(path), line=line)
+    raise refuse("the file is not text", expected=expected, found=found, file=str(path), line=line)
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -250,14 +240,11 @@ def column_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
             if not any(cells):
                 continue
             expected = f"{count} columns ({' '.join(columns)})"
-            raise refuse("broken line", expected=expected, found=_count(cells), file=file, line=line)
+            found = f"{len(cells)} column{'' if len(cells) == 1 else 's'}"
+            if not all(cells):
+                found = f"an empty column {cells.index('') + 1}"
+            raise refuse("broken line", expected=expected, found=found, file=file, line=line)
         yield Row(tuple(cells), file, line)
-
-
-def _count(cells: Sequence[str]) -> str:
-    if not all(cells):
-        return f"an empty column {next(k for k, cell in enumerate(cells, start=1) if not cell)}"
-    return f"{len(cells)} column{'' if len(cells) == 1 else 's'}"
 
 
 def table_rows(
@@ -339,9 +326,21 @@ def _read_parquet(path: Path) -> Any:
 
 def read_json(path: Path) -> Any:
     """A JSON value; a fault is reported with its line."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)  # Python's own reader would keep the last of two values with one name, and lose the other
+        if len(found) < len(pairs):
+            twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+            expected = "each name once in an object"
+            raise refuse("broken JSON", expected=expected, found=f"{twice} twice", file=str(path))
+        return found
+
+    def whole(digits: str) -> int | float:  # one too long for anything is infinite, as it is everywhere else
+        return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
     text = read_text(path)
     try:
-        value = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, path), parse_int=_whole)
+        value = json.loads(text, object_pairs_hook=unique, parse_int=whole)
     except json.JSONDecodeError as error:
         raise refuse("broken JSON", expected=error.msg, file=str(path), line=error.lineno) from None
     except RecursionError:
@@ -366,20 +365,6 @@ def half_character(value: Any) -> str:
     except UnicodeEncodeError as error:
         return f"\\u{ord(error.object[error.start]):04x}"
     return ""
-
-
-def _whole(digits: str) -> int | float:
-    """A whole number of JSON. One too long for anything is infinite, as it is everywhere else."""
-    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
-
-
-def _object(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    """A JSON object; Python's own reader would keep the last of two values with one name, and lose the other."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise refuse("broken JSON", expected="each name once in an object", found=f"{twice} twice", file=str(path))
-    return found
 
 
 def whole_number(value: Any, what: str, *, file: str = "", line: int = 0) -> int:

@@ -150,7 +150,10 @@ class _Reader:
         if signed := _SIGNED.fullmatch(self.tokens[start][0]):
             self.at += 1
             if not self._take("semitones", "semitone"):
-                return self._made(self._size_of_number(int(signed[2]), start), signed[1] + signed[3], start)
+                number = int(signed[2]) - (self.kind == "diatonic")
+                if number < 0:
+                    raise refusal(self.tokens[start][1], "interval numbers from 1 (unison)", "0")
+                return self._made((number, None), signed[1] + signed[3], start)
             self._refuse_kind("diatonic", start)
             return self._made((int(signed[2]), None), signed[1] + signed[3] or self._take(*_DIRECTIONS), start)
         if direction := self._take(*_DIRECTIONS):
@@ -163,17 +166,10 @@ class _Reader:
         return self._made(size, self._take(*_DIRECTIONS), start)
 
     def _made(self, size: tuple[int, int | None], direction: str, start: int) -> NamedInterval:
-        column, words = self.tokens[start][1], " ".join(word for word, _column in self.tokens[start : self.at])
+        column, words = self.tokens[start][1], self._words(start)
         if len(direction) == 2 and direction not in _DIRECTIONS:
             raise refusal(column, "one sign, before or after the number", words)
         return NamedInterval(size[0], _DIRECTIONS.get(direction, 0), column, words, size[1])
-
-    def _size_of_number(self, number: int, start: int) -> tuple[int, int | None]:
-        if self.kind == "chromatic":
-            return number, None
-        if number == 0:
-            raise refusal(self.tokens[start][1], "interval numbers from 1 (unison)", "0")
-        return number - 1, None
 
     def _named_size(self, start: int) -> tuple[int, int | None]:
         quality = self._take(*_QUALITIES)
@@ -189,27 +185,25 @@ class _Reader:
         steps = number - 1
         if quality:
             self._refuse_kind("diatonic", start)
-            return self._with_quality(steps, quality, start), steps
+            octaves, step = divmod(steps, 7)
+            change = _QUALITIES[quality][step not in _PERFECT_STEPS]
+            size = 12 * octaves + NATURAL_SEMITONES[step] + (change or 0)
+            if change is None or size < 0:
+                raise refusal(self.tokens[start][1], "an interval that exists", self._words(start))
+            return size, steps
         if self.kind == "chromatic" and steps % 7:
             self._refuse_kind("chromatic", start)
         return (steps, None) if self.kind == "diatonic" else (12 * (steps // 7), steps)
-
-    def _with_quality(self, steps: int, quality: str, start: int) -> int:
-        octaves, step = divmod(steps, 7)
-        change = _QUALITIES[quality][step not in _PERFECT_STEPS]
-        size = 12 * octaves + NATURAL_SEMITONES[step] + (change or 0)
-        if change is None or size < 0:
-            words = " ".join(word for word, _column in self.tokens[start : self.at])
-            raise refusal(self.tokens[start][1], "an interval that exists", words)
-        return size
 
     def _refuse_kind(self, kind: Kind, start: int) -> None:
         """Refuse a name with a quality among diatonic intervals, and one without among chromatic ones."""
         if self.kind != kind:
             return
-        words = " ".join(word for word, _column in self.tokens[start : self.at])
         if kind == "diatonic":
             expected = "a plain name such as 'fifth up' (names that fix the semitones need chromatic intervals)"
         else:
             expected = "a quality, as in 'perfect fifth up' or 'minor third down', or a number of semitones"
-        raise refusal(self.tokens[start][1], expected, words)
+        raise refusal(self.tokens[start][1], expected, self._words(start))
+
+    def _words(self, start: int) -> str:
+        return " ".join(word for word, _column in self.tokens[start : self.at])

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -375,7 +376,10 @@ class Melody:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Melody):
             return NotImplemented
-        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare)
+        return all(
+            bool(np.array_equal(mine, theirs)) if isinstance(mine, np.ndarray) else bool(mine == theirs)
+            for mine, theirs in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare)
+        )
 
     def __hash__(self) -> int:
         return hash((self.id, self.notes.tobytes()))
@@ -383,14 +387,4 @@ class Melody:
     def __reduce__(self) -> tuple[Any, ...]:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values["extra"] = dict(self.extra)  # a mapping proxy cannot be sent to another process
-        return _rebuild, (values,)
-
-
-def _rebuild(values: dict[str, Any]) -> Melody:
-    return Melody(**values)
-
-
-def _same(left: Any, right: Any) -> bool:
-    if isinstance(left, np.ndarray):
-        return np.array_equal(left, right)
-    return bool(left == right)
+        return partial(Melody, **values), ()

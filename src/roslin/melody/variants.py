@@ -214,7 +214,9 @@ def transposed(melody: Melody, interval: int | str) -> Melody:
                 f"transposed by {interval!r}, one would be {pitch}"
             )
     if steps is None:
-        steps = min(_steps_of(semitones), key=lambda steps: _signs(melody, semitones, steps))
+        octaves, rest = divmod(abs(semitones), 12)
+        possible = [(1 if semitones > 0 else -1) * (7 * octaves + steps) for steps in _STEPS[rest]]
+        steps = min(possible, key=lambda steps: _signs(melody, semitones, steps))
     notes = melody.notes.copy()
     notes["pitch_midi"] = pitches
     notes["pitch_base40"] = [
@@ -254,11 +256,6 @@ def _size(interval: int | str) -> tuple[int, int | None]:
         raise ArgumentError(f"a melody is transposed by {wanted}; got {interval!r}")
     named = found[0]
     return named.size * named.direction, None if named.steps is None else named.steps * named.direction
-
-
-def _steps_of(semitones: int) -> list[int]:
-    octaves, rest = divmod(abs(semitones), 12)
-    return [(1 if semitones > 0 else -1) * (7 * octaves + steps) for steps in _STEPS[rest]]
 
 
 def _moved(letter: int, sharps: int, semitones: int, steps: int) -> tuple[int, int, int]:
@@ -324,7 +321,9 @@ _SHORTEST_UNIT = 128
 
 def stretched(melody: Melody, factor: float | Fraction) -> Melody:
     """The melody with every time multiplied by a factor."""
-    by = _checked(factor)
+    if not isinstance(factor, Real) or isinstance(factor, bool) or not 0 < float(factor) < math.inf:
+        raise ArgumentError(f"a melody is stretched by a finite number above 0; got {factor!r}")
+    by = Fraction(factor) if isinstance(factor, (int, float, Fraction)) else Fraction(float(factor))
     if by == 1:
         return melody
     notes = melody.notes.copy()
@@ -335,7 +334,8 @@ def stretched(melody: Melody, factor: float | Fraction) -> Melody:
     if np.any((ends == starts) & (lengths > 0)):
         raise MelodyError(f"stretched by {factor}, a note would be shorter than a tick (1/40320 of a quarter note)")
     notes["onset_ticks"], notes["duration_ticks"], notes["source_column"] = starts, ends - starts, 0
-    metre, changed = _metres([melody.metre, *(change.metre for change in melody.changes)], by)
+    metres = [metre and _metre(metre, by) for metre in (melody.metre, *(change.metre for change in melody.changes))]
+    metre, *changed = [None] * len(metres) if "" in metres else metres  # all of them, or none
     places = _times(np.array([change.onset_ticks for change in melody.changes], dtype=np.int64), by).tolist()
     return replace(
         melody,
@@ -351,23 +351,10 @@ def stretched(melody: Melody, factor: float | Fraction) -> Melody:
     )
 
 
-def _checked(factor: Any) -> Fraction:
-    if isinstance(factor, Real) and not isinstance(factor, bool) and 0 < float(factor) < math.inf:
-        return Fraction(factor) if isinstance(factor, (int, float, Fraction)) else Fraction(float(factor))
-    raise ArgumentError(f"a melody is stretched by a finite number above 0; got {factor!r}")
-
-
 def _times(ticks: Numbers, by: Fraction) -> Numbers:
     """Ticks times a factor, rounded to the nearest; in whole numbers of any size, which numpy has not."""
     double = [2 * tick * by.numerator + by.denominator for tick in ticks.tolist()]
     return np.array([min(tick // (2 * by.denominator), MAX_TICKS) for tick in double], dtype=np.int64)
-
-
-def _metres(metres: list[str | None], by: Fraction) -> tuple[str | None, list[str | None]]:
-    new = [None if metre is None else _metre(metre, by) for metre in metres]
-    if "" in new:
-        new = [None] * len(metres)
-    return new[0], new[1:]
 
 
 def _metre(metre: str, by: Fraction) -> str:
