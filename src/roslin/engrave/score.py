@@ -176,13 +176,11 @@ class _Score:
             inside = (self.onset_array > bar.onset) & (self.onset_array < bar.end)
             for tick in np.unique(self.onset_array[inside]).tolist():
                 enough = tick - onset >= _INVISIBLE_BAR_TICKS and bar.end - tick >= _INVISIBLE_BAR_TICKS // 2
-                if enough and (tick - onset) % (TICKS_PER_QUARTER // 2) == 0 and not self._sounds_through(tick):
+                sounding = ((self.onset_array < tick) & (self.end_array > tick)).any()
+                if enough and (tick - onset) % (TICKS_PER_QUARTER // 2) == 0 and not sounding:
                     yield _Bar(onset, tick, "invis")
                     onset = tick
         yield _Bar(onset, bar.end, bar.line)
-
-    def _sounds_through(self, tick: int) -> bool:
-        return bool(((self.onset_array < tick) & (self.end_array > tick)).any())
 
 
 @dataclass(slots=True)
@@ -259,7 +257,11 @@ class _VoiceStaff:
         elements = []
         changes = self.score.changes
         while self.next_change < len(changes) and changes[self.next_change].onset_ticks <= tick:
-            elements.append(_Element(self._changed(changes[self.next_change])))
+            change = changes[self.next_change]
+            self.signatures.change(change.key_signature, change.metre)
+            clef = _clef_sign(change.clef) if change.clef and len(self.score.voices) == 1 else ""
+            with_bar_line = any(0 < change.onset_ticks == bar.onset for bar in self.score.bars)
+            elements.append(_Element(clef + ("" if with_bar_line else _key_and_metre(change))))
             self.next_change += 1
         graces = self.grace_rows.pop(tick, [])
         written = [self._grace(row) for row in graces]
@@ -267,12 +269,6 @@ class _VoiceStaff:
         if len(written) > 1 and all(element.beat == 0 for element in written):
             joined = f"<beam>{joined}</beam>"
         return [*elements, _Element(joined, "grace")] if written else elements
-
-    def _changed(self, change: SignatureChange) -> str:
-        self.signatures.change(change.key_signature, change.metre)
-        clef = _clef_sign(change.clef) if change.clef and len(self.score.voices) == 1 else ""
-        with_bar_line = any(0 < change.onset_ticks == bar.onset for bar in self.score.bars)
-        return clef + ("" if with_bar_line else _key_and_metre(change))
 
     def _grace(self, row: int) -> _Element:
         ticks = self.score.durations[row]

@@ -312,7 +312,15 @@ def _likeliest(places: list[int]) -> list[list[int]]:
                 wider = max(highest - lowest, _USUAL_RANGE) - max(high - low, _USUAL_RANGE)
                 longer.append((price + _of_move(steps) + wider, height, lowest, highest, (height // 7, chain)))
         kept = sorted(longer, key=itemgetter(0))[:_BEGINNINGS]
-    return [_unchained(chain) for price, *_, chain in kept[: _OTHERS + 1] if price < kept[0][0] + _UNLIKELY]
+    found = []
+    for price, *_, chain in kept[: _OTHERS + 1]:
+        if price < kept[0][0] + _UNLIKELY:
+            octaves = []
+            while chain:  # (the last octave, (the one before it, ...))
+                octave, chain = chain
+                octaves.append(octave)
+            found.append(octaves[::-1])
+    return found
 
 
 def _of_move(steps: int) -> float:
@@ -325,14 +333,6 @@ def _price(places: list[int], octaves: list[int]) -> float:
     heights = [7 * octave + place for place, octave in zip(places, octaves, strict=True)]
     moves = sum(_of_move(height - before) for before, height in pairwise(heights))
     return moves + max(max(heights) - min(heights) - _USUAL_RANGE, 0)
-
-
-def _unchained(chain: tuple[Any, ...]) -> list[int]:
-    octaves = []
-    while chain:
-        octave, chain = chain
-        octaves.append(octave)
-    return octaves[::-1]
 
 
 def _octave(name: _Name, found: _Names, place: int, last: int | None) -> int:

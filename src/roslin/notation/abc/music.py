@@ -75,11 +75,6 @@ class TuneReader(LineReader):
             self.unreadable += 1
             self.problem(f"unreadable sign in {what}", position, "notes", repr(sign), "nothing")
 
-    def _count_note(self) -> None:
-        self.notes_read += 1
-        if self.notes_read > MAX_NOTES:
-            raise NotationError(Problem("too many notes", f"at most {MAX_NOTES}", "", self.position + 1, self.line))
-
     def _ticks(self, length: tuple[str, ...] | re.Match[str], first: int, unit: int) -> int:
         """A length such as 3/2 in so many units, from the three groups of a pattern."""
         above, slashes, below = (length[first], length[first + 1], length[first + 2])
@@ -130,7 +125,9 @@ class TuneReader(LineReader):
         if not 0 <= midi <= 127:
             self.problem("pitch out of range", base + found.start(2), "a note that a piano could play", found[0])
             return None
-        self._count_note()
+        self.notes_read += 1
+        if self.notes_read > MAX_NOTES:
+            raise NotationError(Problem("too many notes", f"at most {MAX_NOTES}", "", self.position + 1, self.line))
         column = self.offset + base + found.start(2) + 1
         return AbcNote(0, 0, midi, base40, False, column), (step, octave), alteration
 

@@ -142,8 +142,7 @@ def _timed(clock: Clock, notes: list[Note], grids: Grids) -> tuple[Numbers, Numb
         error = np.abs(moved - onsets) / TICKS_PER_QUARTER
         said["quantisation_error"] = f"mean {error.mean():.4f}, max {error.max():.4f} quarters"
         onsets = moved
-    without_length = np.array([note.onset == note.end for note in notes])
-    return onsets, np.where(without_length, 0, np.maximum(ends - onsets, 1)), said
+    return onsets, np.where([note.onset == note.end for note in notes], 0, np.maximum(ends - onsets, 1)), said
 
 
 def _played(file: File, track: Track, notes: list[Note]) -> tuple[Numbers, Numbers, dict[str, str]]:
@@ -152,8 +151,7 @@ def _played(file: File, track: Track, notes: list[Note]) -> tuple[Numbers, Numbe
     onsets, ends = (seconds.at(np.array([note[place] for note in notes], dtype=np.float64)) for place in (0, 1))
     times = quarters_from_seconds(onsets, ends)
     begin, length = (np.rint(values * TICKS_PER_QUARTER).astype(np.int64) for values in times)
-    without_length = np.array([note.onset == note.end for note in notes])
-    return begin, np.where(without_length, 0, length), {}
+    return begin, np.where([note.onset == note.end for note in notes], 0, length), {}
 
 
 class _Seconds(NamedTuple):
@@ -166,11 +164,7 @@ class _Seconds(NamedTuple):
     @classmethod
     def of(cls, file: File, track: Track) -> _Seconds:
         changes = track.tempos if file.kind == 2 else [change for each in file.tracks for change in each.tempos]
-        changes = (
-            [(0, _USUAL_TEMPO), *sorted(changes, key=lambda change: change[0])]
-            if file.has_beats
-            else [(0, _USUAL_TEMPO)]
-        )
+        changes = [(0, _USUAL_TEMPO), *(sorted(changes, key=lambda change: change[0]) if file.has_beats else ())]
         starts, tempos = (np.array(values, dtype=np.float64) for values in zip(*changes, strict=True))
         of_a_tick = tempos / 1e6 * file.clock.numerator / file.clock.denominator / TICKS_PER_QUARTER
         return cls(starts, np.concatenate([[0.0], np.cumsum(np.diff(starts) * of_a_tick[:-1])]), of_a_tick)
@@ -263,11 +257,9 @@ def _joined(syllables: list[str]) -> str:
     spaced = any(text[:1].isspace() or text[-1:].isspace() for text in syllables)
     text = "".join(syllables) if spaced else "".join(re.sub(r"-$|(?<!-)$", _space, text) for text in syllables)
     words = " ".join(text.split())
-    return (
-        words
-        if len(words) <= limits.MAX_TEXT
-        else words[: limits.MAX_TEXT + 1].rpartition(" ")[0] or words[: limits.MAX_TEXT]
-    )
+    if len(words) <= limits.MAX_TEXT:
+        return words
+    return words[: limits.MAX_TEXT + 1].rpartition(" ")[0] or words[: limits.MAX_TEXT]
 
 
 def _space(end: re.Match[str]) -> str:
@@ -282,20 +274,18 @@ def grids(quantise: Grid | None) -> Grids:
     if quantise is None:
         return ()
     if isinstance(quantise, str):
-        steps = [_note_value(text) for text in quantise.split("+")]
+        steps = []
+        for text in quantise.split("+"):
+            value = re.fullmatch(r"\s*1/([1-9]\d{0,2})(t?)\s*", text)
+            if value is None:
+                raise _unknown_grid(text)
+            steps.append(Fraction(4, int(value[1])) * (Fraction(2, 3) if value[2] else 1))
     else:
         steps = [Fraction(step) for step in (quantise if isinstance(quantise, Sequence) else (quantise,))]
     ticks = [step * TICKS_PER_QUARTER for step in steps]
     if not ticks or any(step.denominator != 1 or not 0 < step <= WHOLE for step in ticks):
         raise _unknown_grid(str(quantise))
     return tuple(int(step) for step in ticks)
-
-
-def _note_value(text: str) -> Fraction:
-    value = re.fullmatch(r"\s*1/([1-9]\d{0,2})(t?)\s*", text)
-    if value is None:
-        raise _unknown_grid(text)
-    return Fraction(4, int(value[1])) * (Fraction(2, 3) if value[2] else 1)
 
 
 def _unknown_grid(found: str) -> NotationError:

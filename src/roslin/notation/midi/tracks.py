@@ -356,9 +356,18 @@ class _TrackReader:
 
     def _take(self, what: str, value: bytes) -> None:
         if what == "metre":
-            self._take_metre(value)
+            if len(value) < 2 or not value[0] or value[1] > MAX_DENOMINATOR_POWER:
+                self._warn("unreadable time signature", "beats, and a unit up to 128", shown(value[:2]), self.event)
+            else:
+                self._count_signature()
+                self.track.metres.append(MetreChange(self.time, value[0], 1 << value[1]))
         elif what == "key":
-            self._take_key(value)
+            sharps = int.from_bytes(value[:1], "big", signed=True)
+            if len(value) < 2 or abs(sharps) > 7 or value[1] > 1:
+                self._warn("unreadable key signature", "-7 to 7, and 0 or 1", shown(value[:2]), self.event)
+            else:
+                self._count_signature()
+                self.track.keys.append(KeyChange(self.time, sharps, bool(value[1])))
         elif what == "tempo":
             if int.from_bytes(value) and len(value) == 3:
                 self.track.tempos.append((self.time, int.from_bytes(value)))
@@ -368,21 +377,6 @@ class _TrackReader:
                 texts.append(_decoded(value))
         elif what not in self.track.names and (name := " ".join(_decoded(value).split())):
             self.track.names[what] = name
-
-    def _take_metre(self, value: bytes) -> None:
-        if len(value) < 2 or not value[0] or value[1] > MAX_DENOMINATOR_POWER:
-            self._warn("unreadable time signature", "beats, and a unit up to 128", shown(value[:2]), self.event)
-        else:
-            self._count_signature()
-            self.track.metres.append(MetreChange(self.time, value[0], 1 << value[1]))
-
-    def _take_key(self, value: bytes) -> None:
-        sharps = int.from_bytes(value[:1], "big", signed=True)
-        if len(value) < 2 or abs(sharps) > 7 or value[1] > 1:
-            self._warn("unreadable key signature", "-7 to 7, and 0 or 1", shown(value[:2]), self.event)
-        else:
-            self._count_signature()
-            self.track.keys.append(KeyChange(self.time, sharps, bool(value[1])))
 
     def _count_signature(self) -> None:
         if not self.signatures_left:

@@ -46,7 +46,10 @@ def write_midi(melody: Melody, *, beats_per_minute: float = 100) -> bytes:
     voices = np.unique(melody.notes["voice"]).tolist()
     if len(voices) > 15:
         raise MelodyError(f"a MIDI file has 15 channels for voices; the melody has {len(voices)} voices")
-    rows = _sounding(melody)
+    sounding = melody.notes[~melody.notes["is_grace"]]
+    onsets = sounding["onset_ticks"]
+    columns = (onsets, onsets + sounding["duration_ticks"], sounding["pitch_midi"], sounding["voice"])
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
     signs = [*_metre_signs(melody), *_key_signs(melody)]
     division = _division([*(row[0] for row in rows), *(row[1] for row in rows), *(time for time, _ in signs)])
     opening = [(0, _meta(TEMPO_EVENT, round(60_000_000 / beats_per_minute).to_bytes(3, "big")))]
@@ -57,13 +60,6 @@ def write_midi(melody: Melody, *, beats_per_minute: float = 100) -> bytes:
     tracks = [opening, notes] if len(voices) > 1 else [opening + notes]
     header = b"".join(number.to_bytes(2, "big") for number in (len(tracks) - 1, len(tracks), division))
     return _chunk(b"MThd", header) + b"".join(_chunk(b"MTrk", _track_bytes(track)) for track in tracks)
-
-
-def _sounding(melody: Melody) -> list[tuple[int, int, int, int]]:
-    notes = melody.notes[~melody.notes["is_grace"]]
-    onsets = notes["onset_ticks"]
-    columns = (onsets, onsets + notes["duration_ticks"], notes["pitch_midi"], notes["voice"])
-    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _note_events(rows: list[tuple[int, int, int, int]], voices: list[int], division: int) -> list[_Event]:
