@@ -22,6 +22,7 @@ import importlib
 import json
 import math
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -190,14 +191,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def _reason(code: int | None) -> str:
-    if code is not None and code < 0:
-        import signal
-
-        try:
-            return signal.Signals(-code).name
-        except ValueError:
-            return f"signal {-code}"
-    return f"exit code {code}"
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
 
 
 def _close_pipes(process: subprocess.Popen[bytes]) -> None:
@@ -302,8 +301,6 @@ def _limit_memory(most_bytes: int) -> None:
 
 def _serve(module: str, memory_limit_bytes: int) -> None:
     """Answer requests with the functions of a module, until the pipe closes."""
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that started us; it ends us
     answers, requests = os.fdopen(os.dup(1), "wb", buffering=0), os.fdopen(os.dup(0), "rb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -53,7 +53,8 @@ def read_query(text: str, format: str | None = None, *, strict: bool = False) ->
     data = text.encode(errors="replace")
     # One more than needed, to see whether there are several.
     found = list(islice(records(data, format, strict=strict), 2)) if text.strip() else []
-    if len(found) == 2 and not strict and (format or _notation(found)) == "pae":
+    notation = next((record.melody.notation for record in found if record.melody is not None), "pae")
+    if len(found) == 2 and not strict and (format or notation) == "pae":
         found = _of_lines(text) or found
     if len(found) != 1:
         raise NotationError(Problem("no query" if not found else "several melodies", "one melody"))
@@ -202,10 +203,6 @@ def read_source(source: Source, *, strict: bool = False, **options: Unpack[Optio
         with suppress(NotationError):  # several melodies they are
             return [read_query(text, "pae", strict=strict)]
     return read
-
-
-def _notation(found: list[Record]) -> str | None:
-    return next((record.melody.notation for record in found if record.melody is not None), "pae")
 
 
 def _of_lines(text: str) -> list[Record]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -45,6 +44,11 @@ def evaluation_page(
     evaluation = evaluations[0]
     number = len(evaluation.runs)
     counted = [query for query in evaluation.queries if evaluation.truth[query]]
+    reach, pairs, sentences = None, None, []
+    if number > 1:
+        reach, pairs = comparisons(evaluation, level, against)
+        first = repr(evaluation.measures[0])
+        sentences = [row["sentence"] for row in pairs.rows if row["measure"] == first]
     queries = []
     for query in counted[:_MOST_QUERIES]:
         most = max(_MOST_RANKS, sum(map(len, evaluation.truth[query])))
@@ -55,7 +59,9 @@ def evaluation_page(
         counted=len(counted),
         remarks=remarks(evaluations),
         means=means(evaluation, level),
-        **_pairs(evaluation, level, against),
+        reach=reach,
+        pairs=pairs and pairs.without("sentence"),
+        sentences=sentences,
         groupings=groupings(evaluations) if len(evaluations) > 1 else None,
         extra=extra,
         recall_plot=_recall_plot(evaluation, counted),
@@ -66,15 +72,6 @@ def evaluation_page(
         all_queries=len(counted),
         sources=[*sources, "measures: " + ", ".join(map(repr, evaluation.measures))],
     )
-
-
-def _pairs(evaluation: Evaluation, level: float, against: str | None) -> dict[str, Any]:
-    if len(evaluation.runs) < 2:
-        return {"reach": None, "pairs": None, "sentences": []}
-    reach, pairs = comparisons(evaluation, level, against)
-    first = repr(evaluation.measures[0])
-    said = [row["sentence"] for row in pairs.rows if row["measure"] == first]
-    return {"reach": reach, "pairs": pairs.without("sentence"), "sentences": said}
 
 
 def _recall_plot(evaluation: Evaluation, queries: Sequence[str]) -> str:

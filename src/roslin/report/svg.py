@@ -32,16 +32,14 @@ class SvgElement:
 
 def line(kind: str, x1: float, y1: float, x2: float, y2: float, said: str = "", **attributes: Any) -> SvgElement:
     """A straight line."""
-    return SvgElement(
-        "line", {"class": kind, **_rounded(x1=x1, y1=y1, x2=x2, y2=y2), **_written(attributes)}, said=said
-    )
+    at = _rounded(x1=x1, y1=y1, x2=x2, y2=y2)
+    return SvgElement("line", {"class": kind, **at, **_written(attributes)}, said=said)
 
 
 def path(kind: str, points: Iterable[tuple[float, float]], **attributes: Any) -> SvgElement:
     """A line through points."""
-    return SvgElement(
-        "polyline", {"class": kind, "points": " ".join(f"{x:.2f},{y:.2f}" for x, y in points), **attributes}
-    )
+    through = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
+    return SvgElement("polyline", {"class": kind, "points": through, **attributes})
 
 
 def rect(kind: str, x: float, y: float, width: float, height: float, said: str = "", **attributes: Any) -> SvgElement:
@@ -57,9 +55,8 @@ def circle(kind: str, x: float, y: float, radius: float) -> SvgElement:
 
 def text(kind: str, x: float, y: float, words: str, anchor: str = "start", **attributes: Any) -> SvgElement:
     """A line of text; `x` is its start, middle or end, by `anchor`."""
-    return SvgElement(
-        "text", {"class": kind, "text-anchor": anchor, **_rounded(x=x, y=y), **_written(attributes)}, words
-    )
+    at = {"text-anchor": anchor, **_rounded(x=x, y=y)}
+    return SvgElement("text", {"class": kind, **at, **_written(attributes)}, words)
 
 
 def group(elements: Iterable[SvgElement], x: float = 0, y: float = 0, said: str = "", **attributes: Any) -> SvgElement:
