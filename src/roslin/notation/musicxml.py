@@ -108,7 +108,8 @@ def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
 def _read_score(text: str, selection: StaffChoice, *, strict: bool) -> list[Record]:
     counts: Counter[str] = Counter()
     root = parse_xml(text, _ROOTS, "MusicXML", seen=lambda tag: counts.update((tag,)))
-    text = _only_music(text)
+    # Without comments and the like, what looks like an element below is one; lines stay.
+    text = _NOT_MUSIC.sub(lambda match: escape(match["text"] or "\n" * match[0].count("\n")), text)
     problems = list(islice(_unreadable(text), MAX_PROBLEMS))
     if strict and problems:
         raise NotationError(problems[0])
@@ -126,11 +127,6 @@ def _read_score(text: str, selection: StaffChoice, *, strict: bool) -> list[Reco
 
 
 read = reader(_read)
-
-
-def _only_music(text: str) -> str:
-    """The same score without comments and the like, so that what looks like an element below is one; lines stay."""
-    return _NOT_MUSIC.sub(lambda match: escape(match["text"] or "\n" * match[0].count("\n")), text)
 
 
 def _unreadable(text: str) -> Iterator[Problem]:
@@ -156,13 +152,12 @@ def _as_it_sounds(text: str) -> str:
 
     It prefers an <accidental>, even an empty one, to <alter>; and it knows a tie by <tied> only, not by <tie>.
     """
-    return _NOTE.sub(_with_tied, _ACCIDENTALS.sub("", text))
 
+    def with_tied(note: re.Match[str]) -> str:
+        is_told = "<tied" in note[2] or _TIE_START.search(note[2]) is None
+        return note[0] if is_told else note[0] + '<notations><tied type="start"/></notations>'
 
-def _with_tied(note: re.Match[str]) -> str:
-    if "<tied" in note[2] or _TIE_START.search(note[2]) is None:
-        return note[0]
-    return note[0] + '<notations><tied type="start"/></notations>'
+    return _NOTE.sub(with_tied, _ACCIDENTALS.sub("", text))
 
 
 def _one_unit(text: str) -> str:

@@ -176,10 +176,6 @@ def _marc21_catalogue(record: CatalogueRecord) -> list[str]:
     return numbers
 
 
-def _unimarc_catalogue(record: CatalogueRecord) -> list[str]:
-    return record.all("500", "s")
-
-
 def _marc21_scoring(record: CatalogueRecord) -> list[str]:
     """Of all fields that say it, the fullest: RISM's total scoring, the medium of performance, or the title's."""
     parts = [(entry.first("b"), entry.first("c")) for entry in record.fields.get("594", ())]
@@ -196,10 +192,6 @@ def _marc21_scoring(record: CatalogueRecord) -> list[str]:
 def _counted(parts: list[tuple[str, str]]) -> list[str]:
     named = [f"{name} ({number})" if number not in ("", "1") else name for name, number in parts if name]
     return [", ".join(named)] if named else []
-
-
-def _unimarc_scoring(record: CatalogueRecord) -> list[str]:
-    return record.all("500", "r")
 
 
 # https://www.loc.gov/marc/bibliographic/bd031.html and the UNIMARC manual, bibliographic format, field 036. The two
@@ -226,8 +218,8 @@ DIALECTS = {
         composer=("700", "ab"),
         titles=("500", "200"),
         shelfmarks=("j",),
-        catalogue=_unimarc_catalogue,
-        scoring=_unimarc_scoring,
+        catalogue=lambda record: record.all("500", "s"),
+        scoring=lambda record: record.all("500", "r"),
         works=(),
         dates=(("210", "d"), ("214", "d")),
     ),

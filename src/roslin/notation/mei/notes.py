@@ -149,8 +149,10 @@ def merge_ties(notes: list[ScoreNote]) -> list[ScoreNote]:
     for note in sorted((n for n in notes if n.tied and not n.is_grace), key=lambda n: n.onset):
         following = [n for n in arriving.get((note.end, note.pitch.midi), ()) if id(n) not in joined]
         candidates = [n for n in following if n.held] or following
-        if not candidates and note.tied_to in named and _goes_on(note, named[note.tied_to]):
-            candidates = [n for n in (named[note.tied_to],) if id(n) not in joined]
+        end = named.get(note.tied_to)
+        if not candidates and end is not None and end.id and end.held and end.pitch.midi == note.pitch.midi:
+            is_next = note.ends_bar and end.starts_bar and end.bar == note.bar + 1
+            candidates = [end] if is_next and id(end) not in joined else []
         if candidates:
             target = min(candidates, key=lambda n: (n.id != note.tied_to, n.layer != note.layer))
             joined.add(id(target))
@@ -160,11 +162,6 @@ def merge_ties(notes: list[ScoreNote]) -> list[ScoreNote]:
             start = whole[id(note)]
             start.duration = max(start.duration, note.end - start.onset)
     return [note for note in notes if id(note) not in joined]
-
-
-def _goes_on(note: ScoreNote, target: ScoreNote) -> bool:
-    same = bool(target.id) and target.held and target.pitch.midi == note.pitch.midi
-    return same and note.ends_bar and target.starts_bar and target.bar == note.bar + 1
 
 
 # Staves

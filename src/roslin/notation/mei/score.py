@@ -463,7 +463,11 @@ class Score:
             if child.tag == "measure":
                 self._bar(child)
             elif child.tag == "scoreDef":
-                self._score_definition(child)
+                for element, group_label in _staff_definitions(child, ""):
+                    self._staff_definition(element, group_label)
+                signs = signs_in(child)
+                for staff in self.staves.values():
+                    define(staff, child, signs, self.time)
             elif child.tag == "staffDef":
                 self._staff_definition(child, "")
             elif child.tag == "staff":
@@ -474,13 +478,6 @@ class Score:
                     self._section(reading)
             elif child.tag in _SECTIONS:
                 self._section(child)
-
-    def _score_definition(self, definition: Element) -> None:
-        for element, group_label in _staff_definitions(definition, ""):
-            self._staff_definition(element, group_label)
-        signs = signs_in(definition)
-        for staff in self.staves.values():
-            define(staff, definition, signs, self.time)
 
     def _staff_definition(self, definition: Element, group_label: str) -> None:
         staff = self._staff(definition.get("n") or str(len(self.staves) + 1), definition)

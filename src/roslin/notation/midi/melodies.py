@@ -255,15 +255,13 @@ def _syllables(track: Track) -> list[str]:
 def _joined(syllables: list[str]) -> str:
     """The first words. Some files put the spaces into the syllables, the others mean one after each but a hyphen."""
     spaced = any(text[:1].isspace() or text[-1:].isspace() for text in syllables)
-    text = "".join(syllables) if spaced else "".join(re.sub(r"-$|(?<!-)$", _space, text) for text in syllables)
+    text = (
+        "".join(syllables) if spaced else "".join(text[:-1] if text.endswith("-") else f"{text} " for text in syllables)
+    )
     words = " ".join(text.split())
     if len(words) <= limits.MAX_TEXT:
         return words
     return words[: limits.MAX_TEXT + 1].rpartition(" ")[0] or words[: limits.MAX_TEXT]
-
-
-def _space(end: re.Match[str]) -> str:
-    return "" if end[0] else " "
 
 
 # Grids
