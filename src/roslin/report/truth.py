@@ -49,7 +49,7 @@ def truth_page(
     known = melodies or {}
     return document(
         "truth.html",
-        heading=heading_of(found),
+        heading=_heading_of(found),
         method=_method(found),
         summary=found.summary,
         experience_plot=experience_plot(experience) if len(experience) else "",
@@ -80,8 +80,7 @@ def rankings_provenance(path: Path, seed: int) -> list[str]:
     ]
 
 
-def heading_of(found: Study) -> str:
-    """What a report is called."""
+def _heading_of(found: Study) -> str:
     count = len(found.queries)
     return f"Ground truth of {count} quer{'y' if count == 1 else 'ies'}"
 
@@ -123,8 +122,8 @@ def _row(each: QueryStudy, k: int, scale: Scale, melody: Melody | None, prefix: 
     return {
         "begins": k > 0 and k in each.grouped.starts,
         "doubtful": line is not None and line.is_doubtful,
-        "confidence": confidence_text(line),
-        "few_votes": few_votes_text(each, k),
+        "confidence": _confidence_text(line),
+        "few_votes": _few_votes_text(each, k),
         "median": arranged.medians[k],
         "notation": "" if melody is None else drawing(melody).in_page(prefix),
         "title": title_of(melody),
@@ -160,15 +159,13 @@ def common_scale(each: QueryStudy, width: float = 380.0) -> Scale:
     return scale_of(map(arranged.sample, range(len(arranged.documents))), least=1, width=width)
 
 
-def confidence_text(line: Boundary | None) -> str:
-    """The words beside a boundary; nothing where nothing was shuffled."""
+def _confidence_text(line: Boundary | None) -> str:
     if line is None:
         return ""
     return f"line: {100 * line.confidence:.0f} %{', may be spurious' if line.is_doubtful else ''}"
 
 
-def few_votes_text(each: QueryStudy, k: int) -> str:
-    """The words beside a candidate that is high in the list by few votes; nothing for others."""
+def _few_votes_text(each: QueryStudy, k: int) -> str:
     arranged = each.grouped.arranged
     if k not in arranged.thin:
         return ""
@@ -213,7 +210,7 @@ def truth_svg(found: Study, melodies: Melodies | None = None, experience: Sequen
             y += max(_DRAWING_ROW, PLOT_HEIGHT + 8 + bar_height(k))
         parts.append(group(scale_axis(scale), _PLOT_AT, y))
         y += 40
-    return svg(parts, _DRAWING_WIDTH, y, heading_of(found), style=own_file("templates/plots.css")) + "\n"
+    return svg(parts, _DRAWING_WIDTH, y, _heading_of(found), style=own_file("templates/plots.css")) + "\n"
 
 
 def _drawn_row(each: QueryStudy, k: int, melody: Melody | None, prefix: str, scale: Scale) -> Iterable[SvgElement]:
@@ -223,10 +220,10 @@ def _drawn_row(each: QueryStudy, k: int, melody: Melody | None, prefix: str, sca
     yield text("plot-text", 60, 20 if melody is None else 62, f"{title_of(melody)} {id}".strip())
     if melody is not None:
         yield placed(drawing(melody).in_page(prefix), 60, 0, *_NOTATION)
-    confidence = confidence_text(each.line_at.get(k))
+    confidence = _confidence_text(each.line_at.get(k))
     if confidence:
         yield text("plot-soft", _PLOT_AT - 20, 20 if melody is None else 62, confidence, "end")
-    few_votes = few_votes_text(each, k)
+    few_votes = _few_votes_text(each, k)
     if few_votes:
         yield text("plot-warn", 60, 38 if melody is None else 76, few_votes)
     yield group(box_plot(arranged.sample(k), scale), _PLOT_AT, 0)
@@ -269,7 +266,7 @@ def _latex_list(query: str, each: QueryStudy, melodies: Melodies) -> str:
         if k in each.grouped.starts:
             lines.append("\\hline")
         name = " ".join(latex_text(part) for part in (title_of(melodies.get(id)), id) if part)
-        said = [part for part in (confidence_text(drawn.get(k)), few_votes_text(each, k)) if part]
+        said = [part for part in (_confidence_text(drawn.get(k)), _few_votes_text(each, k)) if part]
         name += "".join(f" {{\\small ({latex_text(part)})}}" for part in said)
         plot = latex_box_plot(arranged.sample(k), scale)
         lines.append(f"{arranged.medians[k]:g} & {name} & {plot}\\\\")

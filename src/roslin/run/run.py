@@ -330,7 +330,7 @@ class Run:
         if isinstance(which, slice):
             if which.start or which.step not in (None, 1):
                 raise ArgumentError(f"a run can be cut only from its first rank on, as in run[:10]; got {which}")
-            return self._with([_cut(ranking, which) for ranking in self.rankings.values()])
+            return self._with([_only(each, range(len(each.ids))[which]) for each in self.rankings.values()])
         return self.hits[which]
 
     def __eq__(self, other: object) -> bool:
@@ -463,8 +463,10 @@ def _ordered(query: str, pairs: Iterable[tuple[str, float]], kind: Kind) -> Rank
     return Ranking(query, tuple(id for id, _ in best_first), tuple(value for _, value in best_first))
 
 
-def _cut(ranking: Ranking, which: slice) -> Ranking:
-    changed: dict[str, Any] = {name: each[which] for name in _COLUMNS if (each := getattr(ranking, name)) is not None}
+def _only(ranking: Ranking, places: Sequence[int]) -> Ranking:
+    """What stands at these places of a ranking, from 0."""
+    columns = {name: each for name in _COLUMNS if (each := getattr(ranking, name)) is not None}
+    changed: dict[str, Any] = {name: tuple(each[place] for place in places) for name, each in columns.items()}
     return replace(ranking, **changed)
 
 
@@ -474,13 +476,9 @@ def _beyond_chance(ranking: Ranking) -> Ranking:
     same = ranking.same or (0,) * len(ranking.ids)
     both = enumerate(zip(ranking.expected, same, strict=True))
     chosen = [place for place, (expected, notes) in both if expected <= BY_CHANCE or notes]
-    if chosen == list(range(len(chosen))):
-        return _cut(ranking, slice(len(chosen)))
-    ranked = ranking if ranking.ranks else replace(ranking, ranks=tuple(range(1, len(ranking.ids) + 1)))
-    columns: dict[str, Any] = {
-        name: tuple(each[place] for place in chosen) for name in _COLUMNS if (each := getattr(ranked, name)) is not None
-    }
-    return replace(ranked, **columns)
+    if chosen != list(range(len(chosen))) and not ranking.ranks:
+        ranking = replace(ranking, ranks=tuple(range(1, len(ranking.ids) + 1)))
+    return _only(ranking, chosen)
 
 
 def checked_value(value: Any, kind: str, id: str, query: str) -> float:
