@@ -5,40 +5,37 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
+from roslin.cli.options import command_group
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, progress_bar, remark
 
 if TYPE_CHECKING:
     from roslin.harvest import OaiList, SruSearch
 
-app = typer.Typer(
-    help="Download records of other catalogues into a folder that roslin collection build takes.\n\n"
-    "Example: roslin harvest oai https://example.org/oai pages --from 2026-10-01",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = command_group(
+    "Download records of other catalogues into a folder that roslin collection build takes.\n\n"
+    "Example: roslin harvest oai https://example.org/oai pages --from 2026-10-01"
 )
 
-AddressArgument = Annotated[str, typer.Argument(metavar="URL", help="Address of the server.")]
-FolderArgument = Annotated[Path, typer.Argument(help="Folder for the pages; made if it does not exist.")]
+AddressArgument = Annotated[str, Argument(metavar="URL", help="Address of the server.")]
+FolderArgument = Annotated[Path, Argument(help="Folder for the pages; made if it does not exist.")]
 ContactOption = Annotated[
     str,
-    typer.Option("--contact", envvar="ROSLIN_CONTACT", help="Your e-mail address or site, sent in the user agent."),
+    Option("--contact", envvar="ROSLIN_CONTACT", help="Your e-mail address or site, sent in the user agent."),
 ]
-PauseOption = Annotated[float, typer.Option("--pause", min=0.0, help="Seconds between requests.")]
-PagesOption = Annotated[int | None, typer.Option("--pages", min=1, help="Number of pages to fetch now. Default: all.")]
+PauseOption = Annotated[float, Option("--pause", min=0.0, help="Seconds between requests.")]
+PagesOption = Annotated[int | None, Option("--pages", min=1, help="Number of pages to fetch now. Default: all.")]
 
 
 @app.command("oai")
 def oai_command(
     url: AddressArgument,
     folder: FolderArgument,
-    prefix: Annotated[str, typer.Option("--prefix", help="Metadata prefix.")] = "marcxml",
-    set: Annotated[str, typer.Option("--set", help="Only the records of this set.")] = "",
-    since: Annotated[
-        str, typer.Option("--from", metavar="DATE", help="Changed on or after this day, YYYY-MM-DD.")
-    ] = "",
-    until: Annotated[str, typer.Option("--until", metavar="DATE", help="Changed on or before this day.")] = "",
+    prefix: Annotated[str, Option("--prefix", help="Metadata prefix.")] = "marcxml",
+    set: Annotated[str, Option("--set", help="Only the records of this set.")] = "",
+    since: Annotated[str, Option("--from", metavar="DATE", help="Changed on or after this day, YYYY-MM-DD.")] = "",
+    until: Annotated[str, Option("--until", metavar="DATE", help="Changed on or before this day.")] = "",
     contact: ContactOption = "",
     pause: PauseOption = 1.0,
     pages: PagesOption = None,
@@ -56,10 +53,10 @@ def oai_command(
 @app.command("sru")
 def sru_command(
     url: AddressArgument,
-    query: Annotated[str, typer.Argument(help="The query in CQL.")],
+    query: Annotated[str, Argument(help="The query in CQL.")],
     folder: FolderArgument,
-    schema: Annotated[str, typer.Option("--schema", help="Record schema.")] = "marcxml",
-    at_once: Annotated[int, typer.Option("--at-once", min=1, max=1000, help="Records per request.")] = 100,
+    schema: Annotated[str, Option("--schema", help="Record schema.")] = "marcxml",
+    at_once: Annotated[int, Option("--at-once", min=1, max=1000, help="Records per request.")] = 100,
     contact: ContactOption = "",
     pause: PauseOption = 1.0,
     pages: PagesOption = None,

@@ -11,6 +11,7 @@ from typer import Argument, Option
 from roslin.cli.options import command_group, with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, progress_bar, remark, write_file
 from roslin.cli.truth_options import (
+    QueryOption,
     RankingsFile,
     SeedOption,
     ShufflesOption,
@@ -26,7 +27,7 @@ from roslin.cli.truth_options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from roslin.melody import Melody
     from roslin.truth import Method, Rankings
@@ -77,8 +78,12 @@ def _remark_experts(said: Rankings, left_out: Sequence[str]) -> None:
     )
     for names, what in ((outliers, "disagree with the others"), (careless(said), failed)):
         if names:
-            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-            remark(f"{what}: {', '.join(names[:5])}{more} (roslin truth experts has the figures)")
+            remark(f"{what}: {_some(names)} (roslin truth experts has the figures)")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{', '.join(names[:5])}{more}"
 
 
 @app.command("consistency")
@@ -277,9 +282,7 @@ def votes_command(
     against: Annotated[Path | None, Option("--against", help="Print a comparison with this truth.")] = None,
     shuffles: ShufflesOption = 200,
     seed: SeedOption = 2005,
-    query: Annotated[
-        list[str] | None, Option("--query", metavar="ID", help="Only this query. Can be repeated.")
-    ] = None,
+    query: QueryOption = None,
     format: FormatOption = OutputFormat.table,
 ) -> None:
     """Make a truth from preference votes.
@@ -364,9 +367,7 @@ def compare_command(
     truth: Annotated[Path, Argument(help="A truth.")],
     other: Annotated[Path, Argument(help="Another truth for the same queries.")],
     documents: Annotated[bool, Option("--documents", help="List the documents that differ, not the queries.")] = False,
-    query: Annotated[
-        list[str] | None, Option("--query", metavar="ID", help="Only this query. Can be repeated.")
-    ] = None,
+    query: QueryOption = None,
     format: FormatOption = OutputFormat.table,
 ) -> None:
     """Show how two truths differ: groups, order of pairs, rank correlation, and single documents.
@@ -385,8 +386,9 @@ def compare_command(
     shared = [each for each in first if each in second]
     if not shared:
         raise ArgumentError(f"{truth} and {other} have no query in common")
-    _remark_lone(truth, (each for each in first if each not in second))
-    _remark_lone(other, (each for each in second if each not in first))
+    for path, one, another in ((truth, first, second), (other, second, first)):
+        if alone := [each for each in one if each not in another]:
+            remark(f"only in {path}: {_some(alone)}")
     first, second = first.only(shared), second.only(shared)
     found = compare_truths(first, second)
     remark(
@@ -399,13 +401,6 @@ def compare_command(
         print_tables(tables, format)
     else:
         print_table(tables[int(documents)], format)
-
-
-def _remark_lone(path: Path, queries: Iterable[str]) -> None:
-    alone = list(queries)
-    if alone:
-        more = f" and {len(alone) - 5} more" if len(alone) > 5 else ""
-        remark(f"only in {path}: {', '.join(alone[:5])}{more}")
 
 
 @app.command("convert")

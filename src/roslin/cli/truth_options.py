@@ -49,6 +49,7 @@ ShufflesOption = Annotated[
     int, Option("--shuffles", min=0, help="Number of shuffled copies to compare with (0: none).")
 ]
 SeedOption = Annotated[int, Option("--seed", min=0, help="Random seed.")]
+QueryOption = Annotated[list[str] | None, Option("--query", metavar="ID", help="Only this query. Can be repeated.")]
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,7 @@ class RankingsFile:
 def rankings_file(
     rankings: Annotated[Path, Argument(help="Rankings: CSV with query,expert,document,rank, or JSON.")],
     ties: Annotated[bool, Option("--ties", help="Treat equal ranks of one participant as a tie.")] = False,
-    query: Annotated[
-        list[str] | None, Option("--query", metavar="ID", help="Only this query. Can be repeated.")
-    ] = None,
+    query: QueryOption = None,
     known_queries: Annotated[
         Path | None, Option("--known-queries", help="Text file with one query per line. Any other query is refused.")
     ] = None,

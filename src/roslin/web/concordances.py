@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlencode
@@ -167,22 +167,17 @@ class OpenConcordances:
         return found
 
     def chosen(self, wanted: ChosenGroups) -> list[GroupSummary]:
-        return list(self._chosen(wanted))
+        return [each for each in self.groups if self._is_chosen(each, wanted)]
 
-    def _chosen(self, wanted: ChosenGroups) -> Iterator[GroupSummary]:
+    def _is_chosen(self, each: GroupSummary, wanted: ChosenGroups) -> bool:
         composer = fold(wanted.composer).strip()
-        for each in self.groups:
-            if wanted.kind and each.kind != wanted.kind:
-                continue
-            if wanted.library and wanted.library not in each.libraries:
-                continue
-            # An address may have come from a reader of another language.
-            names = (*dict(each.composers), *each.composer_names)
-            if composer and not any(composer in fold(name) for name in names):
-                continue
-            if wanted.state and self.state(each).verdict != wanted.state:
-                continue
-            yield each
+        names = (*dict(each.composers), *each.composer_names)  # an address may be from a reader of another language
+        return (
+            wanted.kind in ("", each.kind)
+            and (not wanted.library or wanted.library in each.libraries)
+            and (not composer or any(composer in fold(name) for name in names))
+            and (not wanted.state or self.state(each).verdict == wanted.state)
+        )
 
 
 def _in_order(first: str, second: str, letters: dict[str, str]) -> tuple[str, str, tuple[str, str]]:
@@ -203,13 +198,9 @@ class Shelf:
         self._state: tuple[object, ...] = ()
         self._opened: OpenConcordances | None = None
 
-    @property
-    def is_there(self) -> bool:
-        return (self.folder / "about.json").is_file()
-
     def opened(self) -> OpenConcordances:
         """The concordances as they are now, with every decision that was made."""
-        if not self.is_there:
+        if not self._library.has_concordances:
             raise NoConcordancesError(
                 "no concordances of this collection were found yet: roslin concordances finds them"
             )
