@@ -22,7 +22,7 @@ from roslin.web import readers as readers_module
 from roslin.web.app import create_app
 from roslin.web.library import BusyError
 from roslin.web.reader_process import FUNCTIONS, melody_from_values, values_of_melody
-from roslin.web.readers import Desk, Readers, shared_readers
+from roslin.web.readers import READERS, Desk, Readers
 from roslin.web.settings import Settings
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
@@ -122,15 +122,15 @@ def test_text_has_the_limits_too(settings: Settings) -> None:
 
 def test_refusals_keep_their_places() -> None:
     limits = Settings("x", query_notes=5)
-    readers = shared_readers()
+    readers = READERS
     with pytest.raises(NotationError) as refused:
-        readers.query("'4CDE?F", "pae", True, limits)
+        readers.readings("'4CDE?F", "pae", True, limits)
     with pytest.raises(NotationError) as here:
         read_query("'4CDE?F", "pae", strict=True)
     assert refused.value.problem == here.value.problem
     assert refused.value.problem.column == 6
     with pytest.raises(FormatError, match="the query has 6 notes; expected at most 5"):
-        readers.query("'4CDEFGA", None, False, limits)
+        readers.readings("'4CDEFGA", None, False, limits)
     (cut,) = readers.source(b"'4CDEFGA", limits)
     assert cut.deviations == ["only the first 5 notes are taken"]
     (melody,) = readers.source(b"'4CD?E", limits)

@@ -30,7 +30,7 @@ from roslin.web.library import Opened
 from roslin.web.listing import browse
 from roslin.web.lists import EXPORTS
 from roslin.web.progress import while_waited_for
-from roslin.web.readers import shared_readers
+from roslin.web.readers import READERS
 from roslin.web.requests import BrowseParams, ExplainParams, ListParams, QueryParams, offered, query_of
 from roslin.web.search import Show, find, query_used
 from roslin.web.search import explain as explained
@@ -77,7 +77,7 @@ def read(
 @router.post("/api/read")
 def read_file(library: Opened, file: Annotated[UploadFile, File()]) -> UploadAnswer:
     """The melodies of a file in any notation, as queries for `q`."""
-    return shared_readers().file(file.file.read(), file.filename or "", library.settings)
+    return READERS.file(file.file.read(), file.filename or "", library.settings)
 
 
 @router.get("/api/melodies")

@@ -22,7 +22,7 @@ from roslin.web.errors import add_handlers, answer
 from roslin.web.health import Health
 from roslin.web.language import InTheirLanguage
 from roslin.web.library import Library
-from roslin.web.readers import shared_readers
+from roslin.web.readers import READERS
 from roslin.web.security import (
     Answer,
     BodyLimit,
@@ -137,7 +137,7 @@ def create_app(settings: Settings) -> FastAPI:
         yield
         state.close()
         library.close()
-        shared_readers().close()
+        READERS.close()
 
     app = application(
         settings,

@@ -31,7 +31,7 @@ from roslin.web.errors import RESPONSES, refusal_of
 from roslin.web.library import Library, Opened
 from roslin.web.progress import Wait, while_waited_for
 from roslin.web.reader_process import shortened_to
-from roslin.web.readers import shared_readers
+from roslin.web.readers import READERS
 from roslin.web.rendering import rendered
 from roslin.web.requests import ExplainParams, IdentifyParams, where_to
 from roslin.web.search import SEARCH_SHARE, match_of, short_enough
@@ -183,7 +183,7 @@ def _read(collection: Collection, asked: IdentifyParams, sent: bytes, settings: 
         return known
 
     def read() -> list[Melody]:
-        return shared_readers().source(sent or asked.q.encode(errors="replace"), settings)
+        return READERS.source(sent or asked.q.encode(errors="replace"), settings)
 
     return source_named(collection, asked.q.strip(), read) if asked.q.strip() else by_source(read())
 

@@ -1,8 +1,8 @@
-"""Reader processes: whatever a client sends is read in one of them, with a limit of time and of memory.
+"""Reader processes read everything that clients send, with limits of time and memory.
 
-What would take for ever to read, or all memory, or makes a reader crash, costs its own request and no other: the
-process is ended, the client is told, and the next request gets a new one. Text that people type and files wait for
-different processes, so that slow files keep nobody from typing.
+Input that takes too long or too much memory, or crashes a reader, costs its own request and no other: the process is
+ended, the client gets an error, and the next request gets a new process. Typed text and files have separate processes,
+so that slow files do not delay typing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import logging
 import queue
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -41,7 +40,7 @@ class Desk:
             self._free.put(worker)
 
     def ask(self, function: str, payload: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The answer of a reader, or why there is none, in a sentence for whoever sent it."""
+        """The answer of a reader; an error has a sentence for the client."""
         with self._reader(seconds) as worker:
             worker.time_limit_seconds = seconds
             try:
@@ -80,12 +79,8 @@ class Readers:
     def __init__(self) -> None:
         self._texts, self._files = Desk(_AT_ONCE), Desk(_AT_ONCE)
 
-    def query(self, text: str, notation: str | None, strict: bool, settings: Settings) -> Melody:
-        """The one melody that somebody typed or pasted."""
-        return self.readings(text, notation, strict, settings)[0]
-
     def readings(self, text: str, notation: str | None, strict: bool, settings: Settings) -> list[Melody]:
-        """The same, and the other melody that the text may mean, if there is one."""
+        """The melody that a reader typed or pasted, and the others that the text may mean."""
         asked = {"text": text, "notation": notation, "strict": strict, "notes": settings.query_notes}
         return list(map(melody_from_values, self._texts.ask("query", asked, settings.reading_seconds)["melodies"]))
 
@@ -95,7 +90,7 @@ class Readers:
         return list(map(melody_from_values, self._files.ask("source", asked, settings.reading_seconds)["melodies"]))
 
     def file(self, data: bytes, name: str, settings: Settings) -> UploadAnswer:
-        """What can be searched for in a file. Its name only helps to tell the notation."""
+        """The queries that a file holds. Its name only helps to recognise the notation."""
         asked = {
             "data": base64.b64encode(data).decode(),
             "name": name,
@@ -110,14 +105,4 @@ class Readers:
         self._files.close()
 
 
-_LOCK = threading.Lock()
-_shared: Readers | None = None
-
-
-def shared_readers() -> Readers:
-    """The readers of this program, made when they are first asked for."""
-    global _shared
-    with _LOCK:
-        if _shared is None:
-            _shared = Readers()
-        return _shared
+READERS = Readers()  # of this program; their processes start when they are needed

@@ -21,7 +21,7 @@ from roslin.matchers.modes import Mode
 from roslin.melody import Melody
 from roslin.represent.edits import parse_costs
 from roslin.represent.line import melodic_line
-from roslin.web.readers import shared_readers
+from roslin.web.readers import READERS
 from roslin.web.settings import MAX_QUERY, Settings
 
 _MAX_ID = 500
@@ -207,7 +207,7 @@ def readings_of(asked: QueryParams, collection: Collection, settings: Settings) 
 def _readings(asked: QueryParams, settings: Settings) -> list[Melody]:
     notation = None if asked.notation == "auto" else asked.notation
     try:
-        return shared_readers().readings(asked.q, notation, asked.strict, settings)
+        return READERS.readings(asked.q, notation, asked.strict, settings)
     except NotationError as error:
         raise NotationError(replace(error.problem, record="")) from error
 
