@@ -80,8 +80,8 @@ def report(collection: Collection, answered: list[Answered]) -> None:
             name = folded_name(row["composer"])
             composer = collection[candidate["id"]].composer
             right = None if is_nobody(composer) else folded_name(composer or "") == name
-            half = "choose" if zlib.crc32(name.encode()) % 2 else "report"
-            halves[half].append((expected, right, f"{row['id']} {row['composer']} ~ {candidate['id']} {composer}"))
+            share = "choose" if zlib.crc32(name.encode()) % 2 else "report"
+            halves[share].append((expected, right, f"{row['id']} {row['composer']} ~ {candidate['id']} {composer}"))
     print("| at most E | chosen on: matches | right | reported: matches | right | of 1,000 | without composer |")
     print("|---|---|---|---|---|---|---|")
     for limit in LIMITS:
