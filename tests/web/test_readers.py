@@ -18,11 +18,10 @@ from roslin.errors import FormatError, NotationError
 from roslin.notation.jsonl import write_jsonl
 from roslin.notation.query import read_query
 from roslin.values.plugins import VARIABLE
-from roslin.web import readers as readers_module
 from roslin.web.app import create_app
 from roslin.web.library import BusyError
 from roslin.web.reader_process import FUNCTIONS, melody_from_values, values_of_melody
-from roslin.web.readers import READERS, Desk, Readers
+from roslin.web.readers import READERS, Desk
 from roslin.web.settings import Settings
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
@@ -30,12 +29,13 @@ HOSTILE = Path(__file__).with_name("hostile_format.py")
 
 
 @pytest.fixture
-def harmful(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def harmful(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
     """Settings of a server whose readers know a format of files that do harm."""
     monkeypatch.setenv(VARIABLE, str(HOSTILE))
     monkeypatch.setenv("ROSLIN_HOSTILE", str(tmp_path))  # a file for each reader that reads for ever
-    monkeypatch.setattr(readers_module, "_shared", Readers())
-    return Settings(str(starter), log_requests=False, reading_seconds=60.0)
+    READERS.close()  # those that start now know it
+    yield Settings(str(starter), log_requests=False, reading_seconds=60.0)
+    READERS.close()
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from typer import Option
 from roslin.display.table import Table, tables_to_json
 
 _NOT_IN_A_FILE = re.compile(r"[^\w.-]+")
-_WAIT_SECONDS = 1.0
+_BAR_AFTER_SECONDS = 1.0
 _SPEED_SECONDS = 300.0  # over which the speed for the remaining time is measured
 
 
@@ -114,7 +114,7 @@ def progress_bar(what: str, total: float | None = None) -> Iterator[Callable[[fl
     bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=_SPEED_SECONDS)
     task = bar.add_task(what, total=total)
     # By a timer: a long step calls nothing.
-    waiting = threading.Timer(_WAIT_SECONDS, bar.start)
+    waiting = threading.Timer(_BAR_AFTER_SECONDS, bar.start)
     waiting.daemon = True
     waiting.start()
 

@@ -24,12 +24,12 @@ from roslin.web.errors import RESPONSES
 from roslin.web.library import Library
 
 LOOK_EVERY_SECONDS = 1.0
-_WAIT_SECONDS = 0.2
+_LOOK_PATIENCE_SECONDS = 0.2
 _LONGEST_LOOK_SECONDS = 30.0
 
 
 class Health:
-    """How a server is."""
+    """Whether a server can answer: the result of the last look at its collection."""
 
     def __init__(self, library: Library):
         self._library = library
@@ -44,7 +44,7 @@ class Health:
         if self._looking is None or (self._looking.done() and now - self._began >= LOOK_EVERY_SECONDS):
             self._looking, self._began = asyncio.get_running_loop().run_in_executor(self._thread, self._open), now
             self._looking.add_done_callback(self._note)
-        await asyncio.wait([self._looking], timeout=None if self._found is None else _WAIT_SECONDS)
+        await asyncio.wait([self._looking], timeout=None if self._found is None else _LOOK_PATIENCE_SECONDS)
         if self._looking.done():
             self._note(self._looking)
         elif now - self._began > _LONGEST_LOOK_SECONDS:
@@ -55,13 +55,13 @@ class Health:
 
     def _note(self, found: asyncio.Future[int]) -> None:
         self._found = found
-        found.exception()  # whoever asks is told
+        found.exception()  # for the next request, not for the log
 
     def close(self) -> None:
         self._thread.shutdown(wait=False)
 
     def open(self) -> None:
-        """Open it again after `close`: an application may be started more than once."""
+        """Start again after `close`; an application may start more than once."""
         self._thread, self._looking, self._found = ThreadPoolExecutor(1, "health"), None, None
 
     def _open(self) -> int:

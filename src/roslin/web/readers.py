@@ -23,7 +23,7 @@ from roslin.web.reader_process import melody_from_values, raise_refusal
 from roslin.web.settings import MAX_QUERY, Settings
 
 _MEMORY_BYTES = 2**30  # 4 MB of XML, taken apart, need a fifth of it
-_AT_ONCE = 2  # of each kind; they are started when they are needed
+_PROCESSES = 2  # of each kind; they are started when they are needed
 
 _LOG = logging.getLogger("roslin.web")
 
@@ -77,7 +77,7 @@ class Readers:
     """The reader processes of a server."""
 
     def __init__(self) -> None:
-        self._texts, self._files = Desk(_AT_ONCE), Desk(_AT_ONCE)
+        self._texts, self._files = Desk(_PROCESSES), Desk(_PROCESSES)
 
     def readings(self, text: str, notation: str | None, strict: bool, settings: Settings) -> list[Melody]:
         """The melody that a reader typed or pasted, and the others that the text may mean."""

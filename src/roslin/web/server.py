@@ -21,7 +21,7 @@ from roslin.web.connections import LAST_SECONDS, Connections, room_for
 from roslin.web.settings import VARIABLE, Settings
 
 _PATIENCE = "timeout_worker_healthcheck"
-_CONNECTIONS = 1000  # of one process
+_PAGE_CONNECTIONS = 1000  # of one process
 _TURN_SECONDS = 0.001
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
 _LARGE_BYTES, _HEAPS = 2**18, 2
@@ -32,7 +32,7 @@ def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
     prepare_process()
     with Collection(settings.collection) as collection:
         open_index(collection)  # once, before several processes would each make it
-    options = uvicorn_options(_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
+    options = uvicorn_options(_PAGE_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
     ends_in_peace()
     if workers == 1:
         uvicorn.run(create_app(settings), **options)

@@ -30,7 +30,7 @@ from roslin.web.security import POLICY
 from roslin.web.server import ends_in_peace, prepare_process, uvicorn_options
 
 _LOG = logging.getLogger("roslin.web")
-_CONNECTIONS = 4000  # a thousand experts, each with a page that loads several files at once
+_EXPERT_CONNECTIONS = 4000  # a thousand experts, each with a page that loads several files at once
 _RETRY_SECONDS = "3"
 # Sounds of a study are its own files, and nobody is asked to sing.
 _OTHER_HEADERS = {
@@ -122,7 +122,7 @@ async def study_answer(request: Request, error: Exception) -> Response:
 def serve_study(settings: ExperimentSettings, host: str, port: int, workers: int = 1) -> None:
     """Serve until a signal ends it."""
     prepare_process()
-    options = uvicorn_options(_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
+    options = uvicorn_options(_EXPERT_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
     ends_in_peace()
     if workers == 1:
         uvicorn.run(create_app(settings), **options)

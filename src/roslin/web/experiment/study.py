@@ -80,12 +80,10 @@ class ExperimentSettings:
             )
 
     def to_environment(self) -> str:
-        """As text, for a worker process."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_environment(cls) -> Self:
-        """The settings that the parent process left in the environment."""
         values = json.loads(os.environ[STUDY_VARIABLE])
         return cls(**{**values, "hosts": tuple(values["hosts"]), "proxies": tuple(values["proxies"])})
 
@@ -129,11 +127,9 @@ class OpenStudy:
 
     @property
     def plan(self) -> StudyPlan:
-        """What the experimenter decided."""
         return self.folder.plan
 
     def close(self) -> None:
-        """Give back the database and the folder."""
         self.live.close()
         self.store.close()
         self.folder.close()
@@ -146,22 +142,20 @@ class OpenStudy:
         return f"{self._address(address)}/e/{self.signatures.token('link', name)}"
 
     def invitation(self, address: str = "") -> str:
-        """The open invitation, by which anybody may join; empty: there is none."""
+        """The address of the open invitation; empty if there is none."""
         code = self.store.state(_INVITATION)
         return f"{self._address(address)}/join/{code}" if code else ""
 
     def open_invitation(self, address: str = "") -> str:
-        """Invite everybody who has the address; the one that there is stays as it is."""
+        """Make an open invitation, unless there is one."""
         if not self.store.state(_INVITATION):
             self.store.set_state(_INVITATION, secrets.token_urlsafe(12))
         return self.invitation(address)
 
     def end_invitation(self) -> None:
-        """Nobody joins by the open invitation any more."""
         self.store.set_state(_INVITATION, "")
 
     def is_invitation(self, code: str) -> bool:
-        """Whether this is the open invitation."""
         wanted = self.store.state(_INVITATION)
         return bool(wanted) and hmac.compare_digest(wanted.encode(), code.encode())
 
@@ -174,7 +168,7 @@ class OpenStudy:
         return out.getvalue()
 
     def new_ticket(self) -> str:
-        """A ticket for the form of the open invitation: whoever sends it becomes the expert of its name."""
+        """A ticket for the form of the open invitation; its sender becomes the expert of its name."""
         return self.signatures.token("ticket", secrets.token_hex(10))
 
     def _address(self, otherwise: str) -> str:
@@ -183,7 +177,7 @@ class OpenStudy:
     # -- where they stand -------------------------------------------------------------------------------------------
 
     def position(self, name: str) -> Position:
-        """Where an expert stands. Refuses somebody who has withdrawn."""
+        """How far an expert is; an error after a withdrawal."""
         events = self.store.events(name)
         if not events:
             self.store.expert(name)
@@ -210,7 +204,7 @@ class OpenStudy:
         return found
 
     def forget(self) -> None:
-        """Remember nothing: somebody has withdrawn."""
+        """Clear caches after a withdrawal."""
         self.shown.cache_clear()
         self._choices.clear()
 
@@ -240,7 +234,6 @@ class StudyFigures:
         self._pairs = lru_cache(maxsize=_PAIRS_KEPT)(self._differing)
 
     def stop(self) -> None:
-        """Draw nothing more ahead of time."""
         self._is_over.set()
 
     def warm_up(self) -> None:
