@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +35,15 @@ if TYPE_CHECKING:
     from roslin.notation import Options
     from roslin.run import Run
 
+
+class Direction(StrEnum):
+    """A form of the query other than its own."""
+
+    inverted = "inverted"
+    retrograde = "retrograde"
+    both = "both"
+
+
 _LEAST_SECONDS = 1e-3  # for another reading of the query, when the time is over
 
 
@@ -44,6 +54,10 @@ def search_command(
     k: Annotated[int, Option("-k", min=1, help="Number of results.", rich_help_panel=OUTPUT)] = 10,
     radius: Annotated[
         float | None, Option("--radius", min=0, help="Largest distance to include.", rich_help_panel=COMPARE)
+    ] = None,
+    direction: Annotated[
+        Direction | None,
+        Option("--direction", help="Search for the query upside down, backwards, or both.", rich_help_panel=COMPARE),
     ] = None,
     threads: ThreadsOption = 1,
     seconds: Annotated[
@@ -84,6 +98,8 @@ def search_command(
         )
     with Shards(collection) if shards else Collection(collection) as opened:
         found = asked.readings(opened, options)
+        if direction is not None:
+            found = [_turned(found[0], direction)]
         within = None if isinstance(opened, Shards) else narrowing.selected(opened, found[0])
         began = time.monotonic()
 
@@ -101,7 +117,7 @@ def search_command(
                     radius=radius, threads=threads, seconds=left, progress=progress,
                 )  # fmt: skip
 
-            if asked.itself:
+            if asked.itself or direction is not None:
                 query, run = found[0], searched(found[0])
             else:
                 from roslin.notation.query import surest
@@ -120,6 +136,11 @@ def search_command(
                 write_text(run_file, run.to_trec())
         # Last: the reader of the output may stop early, and the files must be complete even then.
         print_run(opened, run, format, query)
+
+
+def _turned(query: Melody, direction: Direction) -> Melody:
+    query = query if direction is Direction.retrograde else query.inverted()
+    return query if direction is Direction.inverted else query.retrograde()
 
 
 def print_run(collection: Searched, run: Run, format: OutputFormat, query: Melody | None = None) -> None:

@@ -36,7 +36,16 @@ from roslin.melody.table import (
     ticks_from_quarters,
     whole_numbers,
 )
-from roslin.melody.variants import bar_edges, bar_numbers, cut_notes, cut_time, stretched, transposed
+from roslin.melody.variants import (
+    bar_edges,
+    bar_numbers,
+    cut_notes,
+    cut_time,
+    inverted,
+    retrograde,
+    stretched,
+    transposed,
+)
 from roslin.types import Numbers
 
 _NOTES_PRINTED = 8
@@ -303,6 +312,24 @@ class Melody:
         3 notes: B3 C♯4 D♯4
         """
         return transposed(self, interval)
+
+    def inverted(self) -> Melody:
+        """The melody mirrored at its first note: every interval up is as far down.
+
+        >>> tune = Melody.from_notes([0, 1, 2], [1, 1, 1], [60, 64, 67])
+        >>> print(tune.inverted())
+        3 notes: C4 A♭3 F3
+        """
+        return inverted(self)
+
+    def retrograde(self) -> Melody:
+        """The melody from its end to its beginning. Grace notes are omitted.
+
+        >>> tune = Melody.from_notes([0, 1, 3], [1, 2, 1], [60, 64, 67])
+        >>> print(tune.retrograde())
+        3 notes: G4 E4 C4
+        """
+        return retrograde(self)
 
     def stretched(self, factor: float | Fraction) -> Melody:
         """The melody in notes longer by a factor (shorter below 1).

@@ -41,6 +41,7 @@ from roslin.melody.pitches import (
     NATURAL_SEMITONES,
     alterations,
     in_usual_order,
+    is_spelled,
     pitch_numbers,
     signature_text,
     spelled,
@@ -238,6 +239,40 @@ def transposed(melody: Melody, interval: int | str) -> Melody:
             for change in melody.changes
         ),
     )
+
+
+def inverted(melody: Melody) -> Melody:
+    """The melody mirrored at its first note, moved by octaves where it would leave the range of pitches."""
+    if not len(melody):
+        return melody
+    notes = melody.notes.copy()
+    pitches = 2 * int(notes["pitch_midi"][0]) - notes["pitch_midi"].astype(int)
+    octaves = max(0, math.ceil((PITCH_RANGE[0] - pitches.min()) / 12))
+    octaves -= max(0, math.ceil((pitches.max() - PITCH_RANGE[1]) / 12))
+    pitches += 12 * octaves
+    if pitches.min() < PITCH_RANGE[0] or pitches.max() > PITCH_RANGE[1]:
+        raise ArgumentError("the melody has too wide a range to be inverted")
+    base40 = 2 * int(notes["pitch_base40"][0]) - notes["pitch_base40"].astype(int) + 40 * octaves
+    usual = base40_from_midi(pitches)
+    notes["pitch_midi"] = pitches
+    notes["pitch_base40"] = [
+        each if is_spelled(each, pitch) else other
+        for each, pitch, other in zip(base40.tolist(), pitches.tolist(), usual.tolist(), strict=True)
+    ]
+    notes["source_column"] = 0
+    return replace(
+        melody, notes=sorted_table(notes), music=None, notation=None, key=None, key_signature=None, changes=()
+    )
+
+
+def retrograde(melody: Melody) -> Melody:
+    """The melody from its end to its beginning, without grace notes."""
+    notes = melody.notes[~melody.notes["is_grace"]].copy()
+    end = melody.end_ticks
+    notes["onset_ticks"] = end - notes["onset_ticks"] - notes["duration_ticks"]
+    notes["source_column"] = 0
+    bars = np.sort(end - melody.barlines_ticks[melody.barlines_ticks <= end])
+    return replace(melody, notes=sorted_table(notes), barlines_ticks=bars, music=None, notation=None, changes=())
 
 
 def _size(interval: int | str) -> tuple[int, int | None]:
