@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from roslin import TICKS_PER_QUARTER, Melody
 from roslin.data import cache_folder
-from roslin.engrave import engrave, mei_from_melody, score, stored
+from roslin.engrave import engrave, mei_from_melody, read_entry, score, write_entry
 from roslin.errors import ArgumentError, NotationError, SandboxError
 from roslin.melody import SignatureChange
 from roslin.notation import pae
@@ -420,17 +420,17 @@ def test_what_was_used_least_recently_makes_room(monkeypatch: pytest.MonkeyPatch
     text = random.Random(1).randbytes(700).hex()  # packs to more than 700 bytes
     keys = [f"ab{number}" for number in range(9)]
     for age, key in enumerate(keys):
-        stored.write_entry(key, text)
+        write_entry(key, text)
         for path in entries():
             if path.name.startswith(key):
                 os.utime(path, (age, age))
         if age == 2:
-            assert stored.read_entry(keys[0]) == text  # used now: younger than all that follow
-    left = [key for key in keys if stored.read_entry(key) is not None]
+            assert read_entry(keys[0]) == text  # used now: younger than all that follow
+    left = [key for key in keys if read_entry(key) is not None]
     assert left[0] == keys[0]
     assert left[1:] == keys[-len(left) + 1 :]
     assert sum(path.stat().st_size for path in entries()) <= 4096
-    stored.write_entry("ab-large", random.Random(2).randbytes(9000).hex())
+    write_entry("ab-large", random.Random(2).randbytes(9000).hex())
     assert [path.name for path in entries()] == ["ab-large.svg.z"]
 
 
@@ -448,12 +448,12 @@ def test_a_full_disk_leaves_nothing_in_the_cache(tmp_path: Path, monkeypatch: py
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
     try:
-        stored.write_entry("aabb", "a drawing, longer than the disk has room for")
+        write_entry("aabb", "a drawing, longer than the disk has room for")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-    stored.write_entry("aabb", "a drawing")
-    assert stored.read_entry("aabb") == "a drawing"
+    write_entry("aabb", "a drawing")
+    assert read_entry("aabb") == "a drawing"
 
 
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """Melody to SVG: staff notation through verovio in its worker process, kept on disk by content.
 
-    score   the melody as MEI, with an id for each note
-    stored  drawings on disk
+`score` writes the melody as MEI, with an id for each note.
 
 `engrave` always gives a drawing. When notation cannot be drawn (a length that no note value has, a crash, a time-out,
 no verovio), `drawn` is False, `svg` is empty and `reason` is the cause; pages then show a piano roll.
@@ -11,6 +10,13 @@ In a drawing row 17 of the note table is the element with the id `note-17`; a no
 (`currentColor`), has no script, no style sheet and no link to anything outside itself. Ids would clash when a page
 holds several: `Engraving.in_page("a-")` puts a prefix before each of them.
 
+Drawings are kept in the folder `engravings` of the cache (`data.cache_folder`), under the hash of what they were made
+from. An entry is written under another name and moved to its place, so that several programs can share the folder; it
+is compressed with a checksum, and one that does not pass it counts as missing. A folder that cannot be written to means
+that nothing is kept, not that nothing is drawn. Together the entries take at most ROSLIN_CACHE_MEGABYTES, 256 if that
+is not set, and 0 keeps none. They lie in 256 folders by their hash, so evenly that each folder may have its share:
+after a write only that folder is looked at, and what was not used for the longest time is removed from it.
+
 Three layouts: "page" breaks into systems as wide as a page of text, "narrow" into systems for a telephone held upright,
 and "line" does not break.
 """
@@ -19,17 +25,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import tempfile
+import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from functools import cache
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Literal
 
+from roslin.data import cache_folder
 from roslin.engrave.score import mei_from_melody
-from roslin.engrave.stored import read_entry, write_entry
-from roslin.errors import NotationError, Problem, SandboxError
+from roslin.errors import ArgumentError, NotationError, Problem, SandboxError
 from roslin.melody import Melody
 from roslin.sandbox import Worker, shared_worker
 
@@ -61,6 +72,9 @@ OPTIONS = {
 }
 # Of 400 incipits of RISM and 150 tunes, all are at most 400 pixels wide by the second: a bar is never broken.
 _LAYOUTS: dict[Layout, dict[str, object]] = {"page": {}, "narrow": {"pageWidth": 900}, "line": {"breaks": "none"}}
+_MEGABYTES = "ROSLIN_CACHE_MEGABYTES"
+_DEFAULT_MEGABYTES = 256
+_FOLDERS = 256
 _DRAWING = 1  # change it when the drawing changes for the same MEI and options
 
 _WIDTH = re.compile(r'^<svg [^>]*? width="(\d+)"')
@@ -159,3 +173,57 @@ def _verovio_version() -> str:
         return version("verovio")
     except PackageNotFoundError:
         return "none"
+
+
+# -- drawings on disk --------------------------------------------------------------------------------------------------
+
+
+def read_entry(key: str) -> str | None:
+    """The text under a key; None when there is none, or a damaged one."""
+    path = _path(key)
+    try:
+        text = zlib.decompress(path.read_bytes()).decode()
+    except (OSError, ValueError, zlib.error):
+        return None
+    with suppress(OSError):  # it may be another's, or gone
+        os.utime(path)
+    return text
+
+
+def write_entry(key: str, text: str) -> None:
+    """Keep a text under a key, if the folder allows it."""
+    megabytes = os.environ.get(_MEGABYTES) or str(_DEFAULT_MEGABYTES)
+    if not megabytes.isdecimal():
+        raise ArgumentError(f"{_MEGABYTES} must be a whole number from 0; got {megabytes!r}")
+    path, limit = _path(key), int(megabytes) * 2**20
+    if not limit:
+        return
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
+            temporary = Path(file.name)
+            file.write(zlib.compress(text.encode()))
+        temporary.replace(path)
+    except OSError:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        return
+    with suppress(OSError):
+        _make_room(path.parent, limit // _FOLDERS)
+
+
+def _make_room(folder: Path, limit: int) -> None:
+    """Remove what was used least recently until the rest fits; the newest stays in any case."""
+    with os.scandir(folder) as found:
+        entries = sorted((file.stat().st_mtime_ns, file.stat().st_size, file.path) for file in found)
+    total = sum(size for _, size, _ in entries)
+    for _, size, path in entries[:-1]:
+        if total <= limit:
+            return
+        Path(path).unlink(missing_ok=True)
+        total -= size
+
+
+def _path(key: str) -> Path:
+    return cache_folder() / "engravings" / key[:2] / f"{key}.svg.z"

@@ -18,7 +18,8 @@ ORDER_OF_SHARPS, ORDER_OF_FLATS = "FCGDAEB", "BEADGCF"
 LINE_OF_FIFTHS = (
     "Cb", "Gb", "Db", "Ab", "Eb", "Bb", "F", "C", "G", "D", "A", "E", "B", "F#", "C#", "G#", "D#", "A#",
 )  # fmt: skip
-_USUAL_STEPS = (0, 1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6)  # letters for 0 to 11 semitones
+# Letters for 0 to 11 semitones, the usual ones first.
+_STEPS = ((0,), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (3, 4), (4, 5), (5, 4), (5, 6), (6, 5), (6, 7))
 
 MOST_SIGNS = 2  # sharps or flats of one note
 _SIGNATURE_SIGNS = {"x": 1, "b": -1, "n": 0}
@@ -109,14 +110,14 @@ def fifths_of(sharps: Mapping[str, int]) -> int | None:
     return fifths if dict(sharps) == altered_by(fifths) else None
 
 
-def usual_steps(semitones: int) -> int:
-    """The staff steps of the usual interval of so many semitones: 2 for a major third, -2 for one down.
+def steps_of(semitones: int) -> list[int]:
+    """The staff steps that an interval of so many semitones may have, the usual ones first.
 
-    >>> usual_steps(4), usual_steps(-4), usual_steps(14)
-    (2, -2, 8)
+    >>> steps_of(4), steps_of(-4), steps_of(14)
+    ([2, 3], [-2, -3], [8, 9])
     """
     octaves, rest = divmod(abs(semitones), 12)
-    return (7 * octaves + _USUAL_STEPS[rest]) * (1 if semitones >= 0 else -1)
+    return [(1 if semitones >= 0 else -1) * (7 * octaves + steps) for steps in _STEPS[rest]]
 
 
 def in_usual_order(sharps: Mapping[str, int]) -> dict[str, int]:

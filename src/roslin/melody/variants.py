@@ -45,6 +45,7 @@ from roslin.melody.pitches import (
     pitch_numbers,
     signature_text,
     spelled,
+    steps_of,
 )
 from roslin.melody.table import (
     BASE40_RANGE,
@@ -196,8 +197,6 @@ def _part(melody: Melody, rows: NoteTable, begin: int, end: int) -> Melody:
 
 # Higher or lower
 
-# Staff steps of 0 to 11 semitones, the usual ones first.
-_STEPS = ((0,), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (3, 4), (4, 5), (5, 4), (5, 6), (6, 5), (6, 7))
 _NO_SIGNS = "n"  # a signature without signs, where one must be written
 _KEY = re.compile(r"([A-Ga-g])(\|?)([bx#♭♯]?)( .+)?")  # D major, Bb, f# minor, and RISM's B|b
 
@@ -215,9 +214,7 @@ def transposed(melody: Melody, interval: int | str) -> Melody:
                 f"transposed by {interval!r}, one would be {pitch}"
             )
     if steps is None:
-        octaves, rest = divmod(abs(semitones), 12)
-        possible = [(1 if semitones > 0 else -1) * (7 * octaves + steps) for steps in _STEPS[rest]]
-        steps = min(possible, key=lambda steps: _signs(melody, semitones, steps))
+        steps = min(steps_of(semitones), key=lambda steps: _signs(melody, semitones, steps))
     notes = melody.notes.copy()
     notes["pitch_midi"] = pitches
     notes["pitch_base40"] = [

@@ -19,7 +19,7 @@ from roslin.melody.pitches import (
     altered_by,
     pitch_numbers,
     signature_text,
-    usual_steps,
+    steps_of,
 )
 from roslin.notation.record import Repeats, note_problem
 from roslin.notation.scores import Element
@@ -93,7 +93,7 @@ class Pitch:
         return pitch_numbers(letter, octave, self.alteration)
 
     def moved(self, semitones: int, steps: int | None) -> Pitch:
-        step = self.step + (usual_steps(semitones) if steps is None else steps)
+        step = self.step + (steps_of(semitones)[0] if steps is None else steps)
         return Pitch(step, self.midi + semitones - Pitch(step, 0).midi)
 
 
