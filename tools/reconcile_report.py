@@ -86,8 +86,8 @@ def report(collection: Collection, answered: list[Answered]) -> None:
     print("|---|---|---|---|---|---|---|")
     for limit in LIMITS:
         figures: list[int] = []
-        for half in halves.values():
-            within = [right for expected, right, _ in half if expected <= limit]
+        for part in halves.values():
+            within = [right for expected, right, _ in part if expected <= limit]
             figures += [len(within) - within.count(None), within.count(True), within.count(None)]
         figures.insert(5, round(1000 * figures[4] / max(figures[3], 1)))
         print(f"| {limit:g} | {figures[0]} | {figures[1]} | {' | '.join(map(str, figures[3:]))} |")
