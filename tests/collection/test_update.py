@@ -19,7 +19,7 @@ from roslin.collection import write
 from roslin.collection.store import Store, check
 from roslin.collection.update import UpdateReport, update
 from roslin.concordances.review import Review
-from roslin.errors import CollectionError, SmallerError, SourceError
+from roslin.errors import CollectionError, SmallerError, SourceError, UnknownNameError
 from roslin.notation.marcxml import catalogue_records
 
 NS = 'xmlns="http://www.loc.gov/MARC21/slim"'
@@ -30,7 +30,8 @@ Incipits = tuple[tuple[str, str], ...]
 
 def marc(number: str, incipits: Incipits, composer: str = "Hasse", status: str = "n") -> str:
     fields = "".join(
-        f'<datafield tag="031"><subfield code="a">{name}</subfield><subfield code="p">{music}</subfield></datafield>'
+        f'<datafield tag="031"><subfield code="a">{name}</subfield><subfield code="o">c</subfield>'
+        f'<subfield code="p">{music}</subfield></datafield>'
         for name, music in incipits
     )
     return (
@@ -64,6 +65,8 @@ def contents(path: Path) -> dict[str, object]:
             "SELECT count(*) FROM interval_index WHERE chromatic MATCH 'a'"
         ).fetchone()
         assert indexed == 0
+        silent = [row[0] for row in store.connection.execute("SELECT id FROM silent")]
+        of_each |= {id: store[id].with_metadata(source=None) for id in silent}
         return dict(sorted(of_each.items()))
 
 
@@ -186,9 +189,30 @@ def test_damaged_and_foreign_sources_change_nothing(catalogue: Path, tmp_path: P
     assert update(cut, catalogue).build.refusals == {"no control number": 1}
 
 
+def test_incipits_without_notes_are_shown_and_never_found(catalogue: Path, tmp_path: Path) -> None:
+    field = '<subfield code="g">G-2</subfield><subfield code="n">xF</subfield><subfield code="o">3/4</subfield>'
+    record = marc("9", (("1.1.1", MUSIC[0]),)).replace(
+        "</record>", f'<datafield tag="031"><subfield code="a">1.1.2</subfield>{field}</datafield></record>'
+    )
+    with Collection(catalogue) as collection:
+        report = collection.update(exported(tmp_path / "new.xml", record))
+        assert (report.build.taken, report.build.skipped, len(collection)) == (1, 1, 9)
+        silent = collection["9-1.1.2"]
+        assert (len(silent), silent.clef, silent.key_signature, silent.metre) == (0, "G-2", "xF", "3/4")
+        assert (silent.composer, silent.source) == ("Hasse", "new.xml")
+        assert "9-1.1.2" not in collection
+        assert "9-1.1.2" not in collection.ids()
+        with pytest.raises(UnknownNameError, match=r"unknown melody '9-1\.1\.2'"):
+            collection.numbers(["9-1.1.2"])
+        assert "9-1.1.2" not in collection.search(MUSIC[0], k=20).ids
+        collection.remove(records="9")
+        with pytest.raises(UnknownNameError, match=r"unknown melody '9-1\.1\.2'"):
+            collection["9-1.1.2"]
+
+
 # -- the same as a fresh build ----------------------------------------------------------------------------------------
 
-a_record = st.tuples(st.lists(st.sampled_from(MUSIC), max_size=3), st.sampled_from(["Hasse", "Graun"])).map(
+a_record = st.tuples(st.lists(st.sampled_from(["", *MUSIC]), max_size=3), st.sampled_from(["Hasse", "Graun"])).map(
     lambda each: (tuple((f"1.1.{k}", music) for k, music in enumerate(each[0], 1)), each[1])
 )
 a_state = st.dictionaries(st.sampled_from(["7", "70", "71", "8", "9", "mss-1", "a b"]), a_record, max_size=7)
@@ -284,7 +308,7 @@ def iso2709(number: str, incipits: Incipits, composer: str, *, is_utf8: bool, st
         pymarc.Field("001", data=number),
         pymarc.Field("100", subfields=[pymarc.Subfield("a", composer)]),
         *(
-            pymarc.Field("031", subfields=[pymarc.Subfield("a", name), pymarc.Subfield("p", music)])
+            pymarc.Field("031", subfields=[pymarc.Subfield(*each) for each in (("a", name), ("o", "c"), ("p", music))])
             for name, music in incipits
         ),
     ]

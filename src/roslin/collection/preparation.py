@@ -44,12 +44,13 @@ from roslin.collection.files import (
 )
 from roslin.collection.folding import FOLDED_FIELDS
 from roslin.collection.report import BuildReport, FileCount
-from roslin.collection.sources import Incoming, MelodyRows, rows_of
+from roslin.collection.sources import Incoming, MelodyRows, rows_of, texts_of
 from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
 from roslin.errors import Problem
-from roslin.melody import NOTE_DTYPE
-from roslin.notation.record import Origin
+from roslin.melody import NOTE_DTYPE, Melody
+from roslin.notation.record import Origin, record_of
 from roslin.notation.sources import id_stem
+from roslin.rows import half_character
 from roslin.types import Array, Numbers
 
 _REJECT_COLUMNS = ("file", "line", "record", "column", "reason", "expected", "found")
@@ -173,6 +174,8 @@ class Preparation:
             self.connection.execute(_INSERT_RECORD, self.origin)
         if incoming.is_skipped:
             self.skipped += 1
+            if incoming.silent is not None and not half_character([*texts_of(incoming.silent)]):
+                self._keep_silent(incoming.silent)
             self.remarks.write(incoming.problems[0])
             return
         if incoming.is_damage:
@@ -184,6 +187,16 @@ class Preparation:
         else:
             self.refused += 1
             count.refused += 1
+
+    def _keep_silent(self, melody: Melody) -> None:
+        known = {name: getattr(melody, name) for name in METADATA_COLUMNS} | {"extra": dict(melody.extra)}
+        text = json.dumps({name: value for name, value in known.items() if value}, ensure_ascii=False)
+        self.connection.execute("INSERT OR IGNORE INTO silent VALUES (?, ?, ?)", (melody.id, record_of(melody), text))
+
+    def forget(self, record: str) -> bool:
+        """Leave out all that is known of a catalogue record beside its melodies; whether anything was."""
+        self.connection.execute("DELETE FROM silent WHERE record = ?", (record,))
+        return self.connection.execute("DELETE FROM records WHERE record = ?", (record,)).rowcount > 0
 
     def drop(self, numbers: Iterable[int]) -> None:
         """Leave out melodies of the collection before; their numbers are free."""

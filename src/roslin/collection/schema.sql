@@ -32,6 +32,15 @@ CREATE TABLE IF NOT EXISTS records (
     digest     BLOB NOT NULL    -- empty: the record was met twice, with other content
 ) WITHOUT ROWID;
 
+-- Incipits with a clef, a key signature or a metre and no notes: they are shown, and nothing ever finds them.
+CREATE TABLE IF NOT EXISTS silent (
+    id     TEXT PRIMARY KEY,
+    record TEXT NOT NULL,
+    melody TEXT NOT NULL   -- JSON object, by the names of what a melody knows
+) WITHOUT ROWID;
+
+CREATE INDEX IF NOT EXISTS silent_by_record ON silent (record);
+
 -- What filters look for: without accents, in lower case (folding.py). The last three come from `extra` above.
 CREATE TABLE IF NOT EXISTS folded (
     number   INTEGER PRIMARY KEY,

@@ -56,6 +56,7 @@ class Incoming(NamedTuple):
     problems: tuple[Problem, ...]
     is_skipped: bool = False
     origin: Origin | None = None
+    silent: Melody | None = None
 
     @property
     def is_damage(self) -> bool:
@@ -66,14 +67,14 @@ class Incoming(NamedTuple):
     def of(cls, file: str, record: Record) -> Incoming:
         """From a record. A melody with a text that no database can hold is refused."""
         melody = record.melody
-        if melody is not None and (half := half_character([*_texts(melody)])):
+        if melody is not None and (half := half_character([*texts_of(melody)])):
             name = (melody.id or "").encode(errors="replace").decode()
             return cls(file, None, (Problem(HALF_CHARACTER, "text", half, file=file, record=name),))
         rows = None if melody is None else rows_of(melody)
-        return cls(file, rows, record.problems, record.is_skipped, record.origin)
+        return cls(file, rows, record.problems, record.is_skipped, record.origin, record.silent)
 
 
-def _texts(melody: Melody) -> Iterator[str]:
+def texts_of(melody: Melody) -> Iterator[str]:
     """What is known about a melody in words that are not plain ASCII, which is nearly always whole."""
     known = (*(getattr(melody, name) for name in METADATA_COLUMNS), *melody.extra, *melody.extra.values())
     return (text for text in known if isinstance(text, str) and not text.isascii())
@@ -236,9 +237,11 @@ def _refusal(error: Exception, read: Path, path: Path, *, is_named: bool) -> Rec
 
 def named(record: Record, read: Path, path: Path) -> Record:
     """A record with its file under the name that it was given by."""
-    melody, problems = record.melody, record.problems
-    if melody is not None and melody.source is None:
-        melody = melody.with_metadata(source=path.name)
+    problems = record.problems
+    melody, silent = (
+        each if each is None or each.source else each.with_metadata(source=path.name)
+        for each in (record.melody, record.silent)
+    )
     if read != path:
         problems = tuple(replace(each, file=str(path) + each.file.removeprefix(str(read))) for each in problems)
-    return replace(record, melody=melody, problems=problems)
+    return replace(record, melody=melody, silent=silent, problems=problems)

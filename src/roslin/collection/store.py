@@ -30,7 +30,7 @@ from roslin.collection.folding import FOLDED_FIELDS, folded_metadata
 from roslin.collection.report import BuildReport
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, CollectionError, DamagedError, PlaceError, UnknownNameError, UnknownRecordError
-from roslin.melody import Melody, SignatureChange
+from roslin.melody import NOTE_DTYPE, Melody, SignatureChange
 from roslin.notation.record import record_of
 from roslin.represent.features import describe
 from roslin.represent.packed import Packed
@@ -103,8 +103,13 @@ class Store:
     def __getitem__(self, which: slice) -> list[Melody]: ...
 
     def __getitem__(self, which: str | SupportsIndex | slice) -> Melody | list[Melody]:
-        """The melody with an id or at a place (from 0, below 0 from the end), or the melodies of a slice."""
+        """The melody with an id or at a place (from 0, below 0 from the end), or the melodies of a slice.
+
+        An incipit without notes has an id and no place: it is not in the collection, and nothing finds it.
+        """
         if isinstance(which, str):
+            if self._number(which) is None and (silent := self._silent(which)) is not None:
+                return silent
             return next(self.melodies(self.numbers([which])))
         places = chosen_places(which, self._length, "the collection")
         return next(self.melodies([places])) if isinstance(places, int) else list(self.melodies(places))
@@ -207,6 +212,14 @@ class Store:
     def _number(self, id: str) -> int | None:
         row = self.connection.execute("SELECT number FROM melodies WHERE id = ?", (id,)).fetchone()
         return None if row is None else int(row[0])
+
+    def _silent(self, id: str) -> Melody | None:
+        """An incipit without notes."""
+        try:
+            row = self.connection.execute("SELECT melody FROM silent WHERE id = ?", (id,)).fetchone()
+        except sqlite3.OperationalError:  # an earlier version of Roslin kept none
+            return None
+        return None if row is None else Melody(np.empty(0, NOTE_DTYPE), **json.loads(row[0]))
 
     def _similar_ids(self, id: str) -> list[str]:
         """Some ids that begin as this one does, as far as any do."""

@@ -149,8 +149,7 @@ class _Update:
         numbers = writer.base.numbers_of_record(record)
         writer.drop(numbers)
         writer.replaced += len(numbers)
-        gone = writer.connection.execute("DELETE FROM records WHERE record = ?", (record,)).rowcount
-        return len(numbers), bool(numbers or gone)
+        return len(numbers), writer.forget(record) or bool(numbers)
 
     def _read(self, path: Path, named_as: str, spool: IO[bytes], known: sqlite3.Connection) -> Iterator[Incoming]:
         """Note what an export has; only its problems are given."""

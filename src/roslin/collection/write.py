@@ -131,7 +131,8 @@ def _without(writer: Preparation, ids: Sequence[str], records: Sequence[str]) ->
     writer.drop(np.unique(numbers).tolist())
     # A later update reads these records again, and knows nothing of those that are gone.
     writer.connection.executemany("UPDATE records SET digest = x'' WHERE record = ?", ((each,) for each in changed))
-    writer.connection.executemany("DELETE FROM records WHERE record = ?", ((each,) for each in records))
+    for record in records:
+        writer.forget(record)
     yield from ()
 
 

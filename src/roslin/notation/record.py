@@ -101,7 +101,8 @@ class Origin(NamedTuple):
 class Record:
     """A melody with the problems met on the way, or (melody is None) the problem for which it was refused.
 
-    `is_skipped` marks an entry of the source that has no music and is no refusal. `repeated` of its notes were added
+    `is_skipped` marks an entry of the source that has no music and is no refusal; `silent` is what else is known of it,
+    if it has a clef, a key signature or a metre: a melody without notes. `repeated` of its notes were added
     by repeats; a refusal has them too, if it was refused after they were made.
     """
 
@@ -110,6 +111,7 @@ class Record:
     is_skipped: bool = False
     repeated: int = 0
     origin: Origin | None = None
+    silent: Melody | None = None
 
     def at(self, *, file: str = "", line: int = 0, record: str = "") -> Record:
         if not self.problems:

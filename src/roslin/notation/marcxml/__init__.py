@@ -17,9 +17,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from roslin.errors import NotationError, Problem
+from roslin.melody import NOTE_DTYPE, Melody
 from roslin.notation import pae
 from roslin.notation.marcxml.parser import (
     MARC_ROOTS,
@@ -30,7 +33,7 @@ from roslin.notation.marcxml.parser import (
     is_iso2709,
 )
 from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
-from roslin.notation.record import Origin, Record, record_of
+from roslin.notation.record import METADATA_FIELDS, Origin, Record, record_of
 
 __all__ = ["CatalogueRecord", "catalogue_records", "incipits", "linked_records", "matches", "origin_of", "read"]
 
@@ -102,14 +105,30 @@ def _incipits(record: CatalogueRecord, *, strict: bool) -> Iterator[Record]:
         for incipit in record.fields.get(tag, ()):
             music = next((text.strip() for code, text in incipit.subfields if code == "p" and text.strip()), "")
             name = f"{record.control_number or f'record{record.number}'}-{_numbers(incipit)}"
+            metadata = {"id": name} | of_record | about_incipit(incipit, dialect)
+            if record.control_number and record_of(name) != record.control_number:
+                metadata["record"] = record.control_number
             if music:
-                metadata = {"id": name} | of_record | about_incipit(incipit, dialect)
-                if record.control_number and record_of(name) != record.control_number:
-                    metadata["record"] = record.control_number
                 yield _read_incipit(incipit, dialect, music, metadata, strict=strict)
             elif tag == "031" or incipit.first("c"):  # in MARC 21, field 036 is something else, without $c
                 problem = Problem(f"no music in field {tag}", "subfield $p", line=incipit.line, record=name)
-                yield Record(None, (problem,), is_skipped=True)
+                yield Record(None, (problem,), is_skipped=True, silent=_silent(incipit, dialect, metadata))
+
+
+def _silent(incipit: MarcField, dialect: Dialect, metadata: dict[str, str]) -> Melody | None:
+    """An incipit that has a clef, a key signature or a metre, and no notes."""
+    clef, key, metre = (incipit.first(code) for code in (dialect.clef, "n", "o"))
+    if not (clef or key or metre):
+        return None
+    known: dict[str, Any] = {name: metadata[name] for name in METADATA_FIELDS if name in metadata}
+    return Melody(
+        np.empty(0, NOTE_DTYPE),
+        **known,
+        clef=(read_clef(clef)[0] if clef else "") or None,
+        key_signature=read_key_signature(key).text or None,
+        metre=read_time_signature(metre).text if metre else None,
+        extra={name: value for name, value in metadata.items() if name not in METADATA_FIELDS},
+    )
 
 
 def _numbers(incipit: MarcField) -> str:
