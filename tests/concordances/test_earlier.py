@@ -11,7 +11,7 @@ import pytest
 from roslin import Collection, Melody
 from roslin.concordances.certainty import Certainty
 from roslin.concordances.concordance import (
-    REACH,
+    FARTHEST_DOUBT,
     Concordances,
     _pairs_file,
     earlier_pairs,
@@ -157,7 +157,7 @@ def test_whoever_stops_a_full_comparison_may_go_on_since(tunes: list[Melody], be
 
 def test_a_looser_level_than_before(before: Path) -> None:
     earlier = earlier_pairs(before)
-    earlier.check(Certainty(REACH))
+    earlier.check(Certainty(FARTHEST_DOUBT))
     with pytest.raises(ArgumentError, match="at least 10 %, and must go as far as a probability of at least 5 %"):
         earlier.check(Certainty(0.95))
 

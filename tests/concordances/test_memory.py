@@ -27,7 +27,7 @@ MOST_BYTES = 60  # more for each more melody
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(making, "MELODIES_AT_ONCE", 500)
-    monkeypatch.setattr(pairs, "_AT_ONCE", 500)
+    monkeypatch.setattr(pairs, "_DIGESTED_AT_ONCE", 500)
     monkeypatch.setattr(blocking, "_MELODIES_AT_ONCE", 500)
     monkeypatch.setattr(blocking, "NOTES_AT_ONCE", 20_000)
 

@@ -16,7 +16,7 @@ import pytest
 from roslin import Collection, Melody, load
 from roslin.concordances import blocking, join
 from roslin.concordances.certainty import NEVER, Certainty, Chances, probability
-from roslin.concordances.concordance import REACH, concordances_folder, find_concordances
+from roslin.concordances.concordance import FARTHEST_DOUBT, concordances_folder, find_concordances
 from roslin.concordances.join import ChancePiece, Join, PairPiece, find_pairs
 from roslin.concordances.pairs import FoundPairs, representatives
 from roslin.concordances.resume import Journal
@@ -138,7 +138,7 @@ def test_pieces_parts_and_threads_change_nothing(
 ) -> None:
     with Work() as work:
         at_once = find_pairs(starter, LEVEL, work, exact=False)
-    monkeypatch.setattr(join, "PIECE", 40)
+    monkeypatch.setattr(join, "PAIRED_AT_ONCE", 40)
     monkeypatch.setattr(blocking, "NOTES_AT_ONCE", 700)
     for threads in (1, 2):
         with Work(threads) as work:
@@ -253,7 +253,7 @@ def of_made(found: FoundPairs, count: int) -> dict[tuple[int, int], tuple[float,
 
 def test_every_two_copies_are_a_pair_and_a_variant_is_one_with_each(tmp_path: Path) -> None:
     with made(tmp_path, PRINT, HIGHER, VARIANT, OTHER, PRINT, VARIANT) as few, Work() as work:
-        found = find_pairs(few, REACH, work)
+        found = find_pairs(few, FARTHEST_DOUBT, work)
     rows = of_made(found, 6)
     prints, variants = [0, 1, 4], [2, 5]
     assert set(rows) == set(combinations(sorted(prints + variants), 2))
@@ -271,7 +271,7 @@ def test_every_two_copies_are_a_pair_and_a_variant_is_one_with_each(tmp_path: Pa
 
 def test_only_pairs_of_the_new_copy(tmp_path: Path) -> None:
     with made(tmp_path, PRINT, HIGHER, VARIANT, OTHER, PRINT) as few, Work() as work:
-        everything, some = (find_pairs(few, REACH, work, new=new) for new in (None, np.array([4])))
+        everything, some = (find_pairs(few, FARTHEST_DOUBT, work, new=new) for new in (None, np.array([4])))
     assert set(of_made(some, 5)) == {(0, 4), (1, 4), (2, 4)}
     assert of_made(some, 5).items() <= of_made(everything, 5).items()
     assert all(4 in pair for pair in as_set(some))
@@ -282,7 +282,7 @@ def test_copies_that_are_too_common_for_the_level_are_counted(tmp_path: Path) ->
         made(tmp_path, *["%G-2@c '4CC"] * 3, PRINT, PRINT, *[Melody.from_notes([], [], [])] * 2) as few,
         Work() as work,
     ):
-        loose = find_pairs(few, REACH, work)
+        loose = find_pairs(few, FARTHEST_DOUBT, work)
         strict = find_pairs(few, LEVEL, work)
     assert set(of_made(loose, 7)) == {(0, 1), (0, 2), (1, 2), (3, 4)}  # without notes there is nothing in common
     assert set(of_made(strict, 7)) == {(3, 4)}
@@ -306,7 +306,7 @@ def test_identical_incipits_of_different_records_of_rism_are_pairs(data_folder: 
         if len({records[id] for id in pair}) == 2
     }
     with Collection.build(tmp_path / "some.jsonl", tmp_path / "some.roslin") as some, Work() as work:
-        found = find_pairs(some, REACH, work, exact=False)
+        found = find_pairs(some, FARTHEST_DOUBT, work, exact=False)
         ids = some.ids()
     rows = {frozenset((ids[one], ids[two])): row for (one, two), row in of_made(found, len(ids)).items()}
     assert len(identical) > 100

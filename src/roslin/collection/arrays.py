@@ -114,7 +114,6 @@ class ArrayFile:
             return None
 
     def write(self, arrays: Mapping[str, Array]) -> None:
-        """Write arrays that are in memory."""
         with self.room({name: len(array) for name, array in arrays.items()}) as empty:
             for name, array in arrays.items():
                 empty[name][:] = array
@@ -163,7 +162,6 @@ class ArrayFile:
 
 
 def _filled(size: int) -> int:
-    """The next multiple of what arrays begin at."""
     return -(-size // _STEP) * _STEP
 
 

@@ -68,7 +68,6 @@ def _lines(melodies: Iterable[Melody], file: IO[str], write: Callable[[Melody], 
 
 
 def _export_parquet(melodies: Iterable[Melody], target: Path) -> tuple[int, int]:
-    """One row a melody: its metadata and a list of notes."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

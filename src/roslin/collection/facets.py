@@ -61,7 +61,6 @@ class Facet:
 
     @property
     def is_chosen(self) -> bool:
-        """Whether the list is narrowed by this field."""
         return any(value.is_chosen for value in self.values)
 
 

@@ -124,7 +124,6 @@ def write_text(path: Path, content: str) -> None:
 
 
 def _scratch_path(folder: Path) -> Path:
-    """A name for a file in preparation; the next writer removes it if nobody else does."""
     return folder / f"{_NEW}-{new_token()}"
 
 
@@ -301,7 +300,6 @@ class Remembered:
         self._path = remembered_path(folder, token)
 
     def holds(self, stamps: dict[str, _Stamp]) -> bool:
-        """Whether files that look so were found whole before."""
         return stamps.items() <= self._in_memory().items() or stamps.items() <= self._on_disk().items()
 
     def stamps(self, names: Iterable[str]) -> dict[str, _Stamp]:
@@ -319,7 +317,6 @@ class Remembered:
         return True
 
     def add(self, stamps: dict[str, _Stamp]) -> None:
-        """Files that looked so were found whole."""
         known = self._on_disk() | self._in_memory() | stamps
         self._of_folder[self.folder.resolve()] = (self.token, known)
         with suppress(OSError):  # a folder that others own

@@ -78,7 +78,6 @@ class Content(NamedTuple):
 
     @classmethod
     def of(cls, rows: MelodyRows, file: str = "") -> Content:
-        """From the rows of a melody that comes from a file."""
         metadata = dict(zip(METADATA_COLUMNS, rows.metadata, strict=True))
         source = metadata.pop("source")
         del metadata["id"]
@@ -87,7 +86,6 @@ class Content(NamedTuple):
         return cls(known, None if source == file else source)
 
     def is_that_of(self, other: Content) -> bool:
-        """Whether a melody of the collection has the same."""
         return self.known == other.known and self.source in (None, other.source)
 
 
@@ -164,7 +162,6 @@ class Preparation:
 
     @property
     def number(self) -> int:
-        """How many melodies there are."""
         return len(self.order) - len(self.free)
 
     def put(self, incoming: Incoming) -> None:
@@ -216,7 +213,6 @@ class Preparation:
         )
 
     def _close_gaps(self) -> None:
-        """Give the numbers that are still free to the last melodies."""
         self.free.sort()
         gaps = [number for number in self.free if number < self.number]
         self.free.clear()
@@ -323,7 +319,6 @@ class Preparation:
 
     @property
     def checksums(self) -> Path:
-        """The file with the checksums of all others."""
         return checksums_path(self.space, self.token)
 
     def finish(self, folder: Path, kept: Kept | None) -> BuildReport:
@@ -388,8 +383,6 @@ class _Copies:
 
 
 class _ProblemList:
-    """A file with a line for each problem."""
-
     def __init__(self, path: Path, columns: tuple[str, ...]):
         self.columns = columns
         self.file = path.open("w", encoding="utf-8", newline="")
@@ -413,7 +406,6 @@ class _Rows:
 
     @property
     def count(self) -> int:
-        """How many are new."""
         return len(self.ends) - 1
 
     def append(self, rows: bytes) -> None:

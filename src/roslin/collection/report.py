@@ -63,14 +63,12 @@ class BuildReport:
         return self.path / REJECTS
 
     def to_table(self) -> Table:
-        """How much of each file was taken and refused."""
         rows = tuple(
             {"file": file, "taken": count.taken, "refused": count.refused} for file, count in self.by_file.items()
         )
         return Table(("file", "taken", "refused"), rows, str(self))
 
     def reasons(self) -> Table:
-        """Why melodies were refused or taken with a warning, and how many."""
         rows = tuple(
             {"melodies": count, "outcome": outcome, "reason": reason}
             for outcome, reasons in (("refused", self.refusals), ("taken with a warning", self.warnings))
@@ -94,7 +92,6 @@ class BuildReport:
 
     @classmethod
     def from_json(cls, path: Path, text: str) -> BuildReport:
-        """The report that `to_json` wrote."""
         try:
             value: dict[str, Any] = json.loads(text)
             by_file = {file: FileCount(*counts) for file, counts in value.pop("by_file").items()}

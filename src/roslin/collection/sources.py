@@ -29,7 +29,7 @@ from roslin.rows import HALF_CHARACTER, half_character
 Sources = str | Path | Melody | Iterable[str | Path | Melody]
 
 _HIDDEN_FOLDER_SUFFIX = ".roslin"
-_MELODIES_AT_ONCE = 500
+_MELODIES_A_PIECE = 500
 
 
 class MelodyRows(NamedTuple):
@@ -65,7 +65,6 @@ class Incoming(NamedTuple):
 
     @classmethod
     def of(cls, file: str, record: Record) -> Incoming:
-        """From a record. A melody with a text that no database can hold is refused."""
         melody = record.melody
         if melody is not None and (half := half_character([*texts_of(melody)])):
             name = (melody.id or "").encode(errors="replace").decode()
@@ -125,7 +124,6 @@ class Reading:
         return list(self.each(piece))
 
     def each(self, piece: _ToRead) -> Iterator[Incoming]:
-        """The same one by one."""
         for record in self._records(piece):
             yield Incoming.of(piece.path.name, record)
 
@@ -189,7 +187,7 @@ def _pieces(sources: Sources, cut: Callable[[Path], Iterator[Part]]) -> Iterator
     given = iter([sources] if isinstance(sources, (str, Path, Melody)) else sources)
     for is_melody, some in groupby(given, lambda source: isinstance(source, Melody)):
         if is_melody:
-            while melodies := tuple(islice(some, _MELODIES_AT_ONCE)):
+            while melodies := tuple(islice(some, _MELODIES_A_PIECE)):
                 yield _ToRead(melodies=melodies)  # type: ignore[arg-type]  # that is what they are
             continue
         for source in (Path(each) for each in some):  # type: ignore[arg-type]

@@ -171,7 +171,6 @@ class Store:
         return None if text is None else BuildReport.from_json(self.path, text)
 
     def report_text(self) -> str | None:
-        """The report as it is kept."""
         row = self.connection.execute("SELECT value FROM about WHERE name = ?", (REPORT,)).fetchone()
         return None if row is None else str(row[0])
 
@@ -185,12 +184,10 @@ class Store:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The database, read-only."""
         self._check_open()
         return self._connection
 
     def close(self) -> None:
-        """Give the database back. Arrays are given back when nobody uses them any more."""
         self._connection.close()
         self._is_closed = True
 
@@ -214,7 +211,6 @@ class Store:
         return None if row is None else int(row[0])
 
     def _silent(self, id: str) -> Melody | None:
-        """An incipit without notes."""
         try:
             row = self.connection.execute("SELECT melody FROM silent WHERE id = ?", (id,)).fetchone()
         except sqlite3.OperationalError:  # an earlier version of Roslin kept none
@@ -222,7 +218,6 @@ class Store:
         return None if row is None else Melody(np.empty(0, NOTE_DTYPE), **json.loads(row[0]))
 
     def _similar_ids(self, id: str) -> list[str]:
-        """Some ids that begin as this one does, as far as any do."""
         for length in range(len(id), -1, -1):
             bounds = (id[:length], id[:length] + "\U0010ffff")
             rows = self.connection.execute(

@@ -37,7 +37,7 @@ from roslin.notation.sources import DAMAGED, open_streams
 
 OUTCOMES = ("added", "changed", "removed")
 _UNCHANGED, _DELETED = 0, -1  # states of a record in the export; above: where its incipits are in the spool
-_HEAD_BYTES = 4096
+_FIRST_BYTES = 4096
 _LAST_OF_NAME = re.compile(r"[^:/]*$")
 _SEEN = "INSERT INTO seen VALUES (?, ?) ON CONFLICT (record) DO UPDATE SET state = excluded.state"
 
@@ -60,16 +60,13 @@ class UpdateReport:
     unchanged: int
 
     def count(self, outcome: str) -> int:
-        """How many records had this outcome."""
         return sum(each.outcome == outcome for each in self.changes)
 
     def to_table(self) -> Table:
-        """How many records had each outcome."""
         rows = [*((each, self.count(each)) for each in OUTCOMES), ("unchanged", self.unchanged)]
         return Table.of(("outcome", "records"), rows, "Records", key="counts")
 
     def records(self) -> Table:
-        """The records that were added, changed or removed."""
         return Table.of(RecordChange._fields, self.changes, "Changed records", key="records")
 
 
@@ -108,7 +105,6 @@ class _Update:
         self._numbers: dict[str, str] | None = None
 
     def incoming(self, writer: Preparation) -> Iterator[Incoming]:
-        """What is put into the collection; what must leave it is dropped on the way."""
         writer.is_replacing = True
         known = writer.connection
         if self.is_complete and not known.execute("SELECT 1 FROM records").fetchone() and writer.before:
@@ -156,7 +152,7 @@ class _Update:
         for stream in open_streams(path, named_as or None):
             with stream.open() as opened:
                 try:
-                    name = detect(opened.peek(_HEAD_BYTES)[:_HEAD_BYTES], stream.name).name
+                    name = detect(opened.peek(_FIRST_BYTES)[:_FIRST_BYTES], stream.name).name
                 except DAMAGED as error:
                     problem = Problem(f"cannot be read to its end: {error}", file=stream.name, is_damage=True)
                     yield Incoming(path.name, None, (problem,))

@@ -44,7 +44,7 @@ BuildProgress = Callable[[int, str], None]
 
 _PROGRESS_EVERY = 500
 _LEAST_SHARE = 0.9  # of the melodies before, that a rebuild may have without being asked for
-_SHOWN = 5
+_NAMED = 5
 
 
 def build(
@@ -188,9 +188,8 @@ def check_damage(writer: Preparation, folder: Path, *, allow_damaged: bool) -> N
 
 
 def _listed(texts: Iterable[str]) -> str:
-    """The first of some texts."""
-    shown = list(islice(texts, _SHOWN + 1))
-    return ", ".join([*shown[:_SHOWN], *["..."] * (len(shown) > _SHOWN)])
+    shown = list(islice(texts, _NAMED + 1))
+    return ", ".join([*shown[:_NAMED], *["..."] * (len(shown) > _NAMED)])
 
 
 def _melodies_in(folder: Path) -> int:

@@ -57,7 +57,7 @@ KIND_WORDS: dict[GroupKind, str] = {
     "same": N_("Others"),
 }
 # Pairs are kept up to this doubt: another level, and what is new later, need no comparison of the rest.
-REACH = 0.9
+FARTHEST_DOUBT = 0.9
 # Of the groups' columns, those for a person at a terminal, and in which form.
 PEOPLE_READ = (
     "group", "kind", "records", "libraries", "composers", "title", "certainty", "probable", "stable", "first",
@@ -93,12 +93,10 @@ class SourceRecord:
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether no composer is named."""
         return is_nobody(self.composer)
 
     @classmethod
     def of(cls, melody: Melody) -> SourceRecord:
-        """From a melody as the collection holds it."""
         extra: Mapping[str, str] = melody.extra
         return cls(
             id=melody.id or "",
@@ -125,7 +123,6 @@ class Concordances:
 
     @property
     def certainty(self) -> Certainty:
-        """The level, and how sure a pair is in words."""
         return Certainty(self.pairs.level, self.pairs.matcher)
 
     @cached_property
@@ -160,7 +157,6 @@ class Concordances:
         return {number: SourceRecord.of(each) for number, each in zip(numbers.tolist(), melodies, strict=True)}
 
     def source(self, number: int) -> SourceRecord:
-        """What the catalogue says of a member of a group."""
         return self._sources[number]
 
     def kind(self, group: TuneGroup) -> GroupKind:
@@ -254,7 +250,7 @@ def find_concordances(
         pairs = find_within(store, wanted.matcher, wanted.level, work, folder=unfinished, new=new, earlier=earlier)
         digests = digests_of_notes(store.packed())
     else:
-        reach = max(wanted.level, REACH)
+        reach = max(wanted.level, FARTHEST_DOUBT)
         pairs = find_pairs(store, reach, work, folder=unfinished, new=new, exact=exact, earlier=earlier)
         digests = digests_of(open_table(store))
     found = Concordances(store, pairs.narrowed(wanted.level))

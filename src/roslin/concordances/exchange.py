@@ -207,12 +207,10 @@ def _cell(value: Any) -> Any:
 
 
 def _members(found: Concordances) -> list[int]:
-    """All melodies that have a pair, whether in a group or not."""
     return sorted({*found.pairs.first.tolist(), *found.pairs.second.tolist()})
 
 
 def _rows_of_no_group(found: Concordances) -> Iterator[Row]:
-    """Melodies that pairs lead to from groups; they have no other."""
     grouped = {member for group in found.groups for member in group.members.tolist()}
     for member in _members(found):
         if member not in grouped:

@@ -132,7 +132,6 @@ def grown(kind: Numbers, first: Numbers, second: Numbers, doubts: Floats) -> Num
 
 
 def _by_part(places: Numbers, parts: Numbers) -> dict[int, Numbers]:
-    """The places of each part in rising order, parts in rising order."""
     order = np.lexsort((places, parts))
     starts = np.flatnonzero(np.diff(parts[order], prepend=-1))
     return {int(parts[each[0]]): places[each] for each in np.split(order, starts[1:]) if len(each)}

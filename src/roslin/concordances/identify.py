@@ -41,8 +41,8 @@ from roslin.search.work import Work
 from roslin.types import Numbers
 
 COMMON = 5  # composers; what so many have is rather a scale or a signal than somebody's tune
-_DEPTH = 200  # of each search; a list is far shorter where chance begins
-_DEEPEST = 2000
+_LISTED = 200  # of each search; a list is far shorter where chance begins
+_MOST_LISTED = 2000
 _NUMBER = re.compile(r"[\d.~-]+|[\w.:~-]*\d{4}[\w.:~-]*")  # such a text is music only where nothing in it is a fault
 
 
@@ -63,12 +63,10 @@ class SourceMatch:
 
     @property
     def id(self) -> str:
-        """The melody that is nearest."""
         return self.about.id
 
     @property
     def record(self) -> str:
-        """The record to which it belongs."""
         return self.about.record
 
     @property
@@ -82,13 +80,11 @@ class SourceMatch:
         return self.expected <= CLOSE or self.is_identical
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
         found = {**asdict(self), "incipits": list(self.incipits), "meaning": self.meaning}
         return {**found.pop("about"), "record": self.record, **found}
 
     @property
     def is_identical(self) -> bool:
-        """Whether it has the notes that were asked for, in any key."""
         return self.version == 0
 
 
@@ -102,12 +98,10 @@ class Attribution:
 
     @property
     def expected(self) -> float:
-        """The number of chance matches of its surest source."""
         return self.sources[0].expected
 
     @property
     def meaning(self) -> str:
-        """How sure the surest source is, in words."""
         return self.sources[0].meaning
 
     @property
@@ -157,12 +151,10 @@ class Identification:
 
     @property
     def _named(self) -> list[Attribution]:
-        """The composers that close sources name."""
         return [each for each in self.attributions if each.close and not each.is_anonymous]
 
     @cached_property
     def sentence(self) -> str:
-        """The answer in a sentence."""
         if not self.attributions:
             return _("Nothing close was found.")
         best = expected_words(self.attributions[0].expected)
@@ -209,7 +201,6 @@ class Identification:
                 yield _("The record itself names {name}, but no close source does.").format(name=self.claimed)
 
     def to_table(self) -> Table:
-        """A row for each attribution."""
         columns = ("rank", "attribution", "sources", "perhaps", "identical", "incipits", "expected", "meaning")
         rows = tuple(
             {
@@ -228,7 +219,6 @@ class Identification:
         return Table(columns, rows, self.sentence, key="attributions")
 
     def sources_table(self) -> Table:
-        """A row for each source, with the attribution to which it belongs."""
         columns = (
             "attribution", "record", "expected", "meaning", "incipit", "version", "id", "title", "catalogue", "library",
             "shelfmark",
@@ -246,7 +236,6 @@ class Identification:
         return Table(columns, rows, "Sources", key="sources")
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
         return {
             "sentence": self.sentence,
             "remarks": list(self.remarks),
@@ -287,7 +276,6 @@ def attributed(sources: list[SourceMatch]) -> tuple[Attribution, ...]:
 
 
 def _usual_name(sources: list[SourceMatch]) -> str:
-    """The spelling that most of them have; without brackets and marks of doubt."""
     ((name, _),) = Counter(plain_name(source.about.composer) for source in sources).most_common(1)
     return name
 
@@ -303,7 +291,6 @@ def _certainty(expected: float) -> int:
 
 
 def _namesakes(names: list[str]) -> Iterator[tuple[str, str]]:
-    """Those with one surname, which catalogues write before the comma."""
     return ((one, two) for one, two in combinations(names, 2) if surname(one) == surname(two))
 
 
@@ -312,7 +299,6 @@ def _in_sources(name: str, count: int) -> str:
 
 
 def _listed(named: list[str], most: int = 4) -> str:
-    """The first of some, and how many there are besides."""
     more = len(named) - most
     return ", ".join([*named[:most], *([_("{count} others").format(count=more)] if more > 1 else named[most:])])
 
@@ -417,7 +403,6 @@ def _notes_of(melody: Melody) -> bytes:
 
 
 def _ids_of(store: Store, record: str) -> list[str]:
-    """The ids of the melodies of a record, if the collection has it."""
     try:
         return store.ids_of_record(record)
     except UnknownRecordError:
@@ -427,7 +412,6 @@ def _ids_of(store: Store, record: str) -> list[str]:
 def _runs(
     tried: dict[int, Melody], store: Store, within: Numbers | None, itself: set[str], work: Work
 ) -> Iterator[tuple[int, Run]]:
-    """What is found for each incipit, by its place."""
     finished = 0
 
     def report(done: float, what: str) -> None:
@@ -436,10 +420,10 @@ def _runs(
 
     whole = Work(work.threads, work.seconds, report, partial=False)  # one limit of time for all
     for place, melody in tried.items():
-        request = Request(melody, k=_DEPTH, within=within, exclude=frozenset(itself))
+        request = Request(melody, k=_LISTED, within=within, exclude=frozenset(itself))
         run = search(request, store, whole)
-        if len(run.matches) > _DEPTH // 2:
-            run = search(replace(request, k=_DEEPEST), store, whole)
+        if len(run.matches) > _LISTED // 2:
+            run = search(replace(request, k=_MOST_LISTED), store, whole)
         finished += 1
         yield place, run
 

@@ -61,12 +61,12 @@ from roslin.search.work import Work
 from roslin.types import Allocate, Flags, Numbers, Scores, Words
 
 JOIN_VERSION = 5  # of the files in a folder
-PIECE = 512  # melodies that are compared with all others in one piece of work
+PAIRED_AT_ONCE = 512  # melodies that are compared with all others in one piece of work
 _ROOM = 1.05  # bytes hold so many times the score that is needed
 _RARE = 0.01  # of all the work, if so much
 _AS_MUCH = 20_000  # comparing with so many melodies takes as long as what chance gives for one
 _SHORTLIST = 10_000  # and with all candidates as long as with about so many
-_AT_ONCE = 50_000  # melodies
+_TABLED_AT_ONCE = 50_000  # melodies
 _MATCHER = Roslin(compare="both")  # its scale of distances is that of the melody alone
 _Value = TypeVar("_Value")
 
@@ -149,8 +149,6 @@ class Shortlist(NamedTuple):
 
 
 class _Prepared:
-    """The files of a comparison, each mapped when it is first asked for."""
-
     def __init__(self, join: Join):
         self.join, self.folder = join, Path(join.folder)
 
@@ -234,7 +232,6 @@ class _Prepared:
         return Shortlist(buckets, blocking.rows_of(self.letters))
 
     def has_buckets(self) -> bool:
-        """Whether the buckets are made."""
         letters, buckets = blocking.read_letters(self.folder), blocking.read_buckets(self.folder)
         if letters is None or buckets is None:
             return False
@@ -289,7 +286,9 @@ def _read_table(folder: Path, melodies: int) -> MelodyTable | None:
 
 def _distinct_table(everything: MelodyTable, distinct: Numbers, allocate: Allocate) -> MelodyTable:
     sizes = everything.sizes[distinct].astype(np.int64)
-    parts = (everything.take(distinct[start : start + _AT_ONCE]) for start in range(0, len(distinct), _AT_ONCE))
+    parts = (
+        everything.take(distinct[start : start + _TABLED_AT_ONCE]) for start in range(0, len(distinct), _TABLED_AT_ONCE)
+    )
     return fill_table(sizes, parts, worth_of_any_length(), allocate)
 
 
@@ -304,7 +303,6 @@ class BucketPiece:
     parts: int
 
     def __call__(self, number: int) -> Arrays:
-        """The result of one piece."""
         return blocking.part_of_buckets(opened(self.join).letters, number, self.parts)
 
 
@@ -315,7 +313,6 @@ class ChancePiece:
     join: Join
 
     def __call__(self, number: int) -> Arrays:
-        """The result of one piece."""
         ready = opened(self.join)
         numbers = _piece_of(ready.distinct, number)
         begins, scales = chances_of(ready.everything, ready.tables, ready.tails, sample_of(ready.store), numbers)
@@ -329,7 +326,6 @@ class PairPiece:
     join: Join
 
     def __call__(self, number: int) -> Arrays:
-        """The result of one piece."""
         ready = opened(self.join)
         places = _piece_of(ready.places, number)
         found = join_places(ready.table, ready.tables, ready.needed, places, ready.is_new, ready.shortlist)
@@ -342,7 +338,6 @@ _PAIRS = Stage("pairs", {"first": np.int32, "second": np.int32, "scores": np.int
 
 
 def _make_buckets(ready: _Prepared, work: Work, journal: Journal) -> None:
-    """Find out who shares something rare, where only such pairs are compared."""
     if ready.join.is_exact or ready.has_buckets():
         return
     count = blocking.bucket_parts(ready.table)
@@ -352,7 +347,6 @@ def _make_buckets(ready: _Prepared, work: Work, journal: Journal) -> None:
 
 
 def _chances(ready: _Prepared, work: Work, journal: Journal) -> Chances:
-    """What chance gives for the melodies that are compared."""
     count = _piece_count(len(ready.distinct))
     journal.do(work, _CHANCE._replace(end=_chance_share(ready)), ChancePiece(ready.join), count)
     own_scores = ready.own_scores[ready.distinct]
@@ -360,12 +354,10 @@ def _chances(ready: _Prepared, work: Work, journal: Journal) -> Chances:
 
 
 def _chance_share(ready: _Prepared) -> float:
-    """The share of the work that is done when chance is known."""
     return 1 / (1 + (len(ready.places) if ready.join.is_exact else _SHORTLIST) / _AS_MUCH)
 
 
 def _joined(ready: _Prepared, work: Work, journal: Journal) -> ScoredPairs:
-    """All pairs, by place."""
     count = _piece_count(len(ready.places))
     journal.do(work, _PAIRS._replace(begin=_chance_share(ready)), PairPiece(ready.join), count)
     found = journal.columns(_PAIRS, count)
@@ -373,11 +365,11 @@ def _joined(ready: _Prepared, work: Work, journal: Journal) -> ScoredPairs:
 
 
 def _piece_count(melodies: int) -> int:
-    return -(-melodies // PIECE)
+    return -(-melodies // PAIRED_AT_ONCE)
 
 
 def _piece_of(melodies: Numbers, number: int) -> Numbers:
-    return np.asarray(melodies[number * PIECE : (number + 1) * PIECE])
+    return np.asarray(melodies[number * PAIRED_AT_ONCE : (number + 1) * PAIRED_AT_ONCE])
 
 
 # -- comparing --------------------------------------------------------------------------------------------------------
@@ -392,7 +384,6 @@ class ScoredPairs(NamedTuple):
     compared: int  # pairs that had to be scored exactly
 
     def with_others(self, others: ScoredPairs) -> ScoredPairs:
-        """These pairs, then the others."""
         return ScoredPairs(
             np.concatenate([self.first, others.first]),
             np.concatenate([self.second, others.second]),
@@ -439,8 +430,6 @@ def join_places(
 
 
 class _Side(NamedTuple):
-    """Those that a melody is compared with."""
-
     table: MelodyTable
     needed: Scores
     planner: Planner

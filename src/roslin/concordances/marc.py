@@ -66,7 +66,6 @@ class RecordPatch:
     fields: tuple[Subfields, ...]
 
     def lines(self) -> list[str]:
-        """The patch as a record of MARCXML."""
         lines = [
             "<record>",
             f"  <leader>{_LEADER}</leader>",
@@ -88,7 +87,6 @@ class MarcPatches:
 
     @property
     def fields(self) -> int:
-        """How many fields there are in all of them."""
         return sum(len(each.fields) for each in self.patches)
 
 
@@ -103,7 +101,6 @@ class _Agreement:
 
     @property
     def order(self) -> tuple[bool, float, str, str]:
-        """The surest first."""
         return self.measured is None, self.measured[0] if self.measured else 0.0, self.here.id, self.there.id
 
     def turned(self) -> _Agreement:
@@ -190,7 +187,6 @@ def _measured(found: Concordances, pair: tuple[str, str]) -> tuple[float, str, s
 
 
 def _checked(template: str) -> str:
-    """A template whose fields are known."""
     try:
         named = [name for _text, name, _form, _conversion in Formatter().parse(template) if name is not None]
     except ValueError as error:
@@ -269,7 +265,6 @@ def _evidence(agreements: list[_Agreement]) -> str:
 
 
 def _incipit(source: SourceRecord) -> str:
-    """The numbers of work, movement and incipit."""
     return source.id.removeprefix(source.record).removeprefix("-") or source.id
 
 

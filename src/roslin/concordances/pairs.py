@@ -9,8 +9,8 @@ kind are a placeholder rather than a tune: they are linked to the first of them 
 A later comparison continues an earlier one (`EarlierPairs`). A melody is new when no melody had its digest before,
 whatever its id and number are. A pair is taken over when both of its digests are still there. By a radius, this finds
 the pairs of a full comparison, because distances do not move. A probability depends on the whole collection, through
-the matches that are expected by chance. So a pair of two old melodies that was beyond `folder.REACH` may be within the
-level now. This pair is missing, because it is not compared again.
+the matches that are expected by chance. So a pair of two old melodies that was beyond `concordance.FARTHEST_DOUBT` may
+be within the level now. This pair is missing, because it is not compared again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PAIR_COLUMNS = {
     "expected": np.float64,
     "is_copy": np.bool_,
 }
-_AT_ONCE = 20_000  # melodies
+_DIGESTED_AT_ONCE = 20_000  # melodies
 _DIGEST_BYTES = 16
 _SEEN = ("onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice")
 
@@ -73,7 +73,6 @@ class FoundPairs:
         return len(self.first)
 
     def narrowed(self, level: float) -> FoundPairs:
-        """Only those with a doubt of at most `level`."""
         kept = self.doubts <= level
         columns = {name: getattr(self, name)[kept] for name in PAIR_COLUMNS}
         left = self.left_copies + int((self.is_copy & ~kept).sum())
@@ -86,7 +85,6 @@ class FoundPairs:
 
     @property
     def probabilities(self) -> Floats:
-        """That each pair is the same tune; of a matcher's radius none is known."""
         return probability(self.expected, self.distances)
 
 
@@ -157,8 +155,8 @@ def unfold(one: Numbers, two: Numbers, copies: Numbers, new: Numbers | None = No
 def digests_of(table: MelodyTable) -> Words:
     """What the measure sees of each melody."""
     digests = bytearray()
-    for start in range(0, len(table), _AT_ONCE):
-        digests += _digests_of(table.take(np.arange(start, min(start + _AT_ONCE, len(table)))))
+    for start in range(0, len(table), _DIGESTED_AT_ONCE):
+        digests += _digests_of(table.take(np.arange(start, min(start + _DIGESTED_AT_ONCE, len(table)))))
     return _as_digests(digests)
 
 
@@ -178,8 +176,8 @@ def _as_digests(digests: bytearray) -> Words:
 def digests_of_notes(packed: Packed) -> Words:
     """A digest of all that a matcher can see of each melody: its notes and bar lines."""
     digests = bytearray()
-    for start in range(0, len(packed), _AT_ONCE):
-        part = packed.part(start, min(start + _AT_ONCE, len(packed)))
+    for start in range(0, len(packed), _DIGESTED_AT_ONCE):
+        part = packed.part(start, min(start + _DIGESTED_AT_ONCE, len(packed)))
         columns = [(np.ascontiguousarray(part.notes[name]), part.offsets) for name in _SEEN]
         columns.append((np.ascontiguousarray(part.barlines), part.bar_offsets))
         for number in range(len(part)):
@@ -207,7 +205,6 @@ class EarlierPairs:
     is_exact: bool
 
     def check(self, wanted: Certainty) -> None:
-        """Refuse what these pairs cannot be the beginning of."""
         known = self.certainty
         if known.matcher != wanted.matcher:
             found = f"by the distance of {known.matcher}" if known.matcher else "by their probability"
@@ -220,7 +217,6 @@ class EarlierPairs:
             )
 
     def new_among(self, digests: Words) -> Numbers:
-        """The numbers of the melodies that were not there."""
         firsts = firsts_of(np.concatenate([self.digests, digests]))[len(self.digests) :]
         return np.flatnonzero(firsts >= len(self.digests))
 

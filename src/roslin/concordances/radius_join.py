@@ -31,8 +31,8 @@ from roslin.search.work import Work
 from roslin.types import Floats, Numbers
 
 RADIUS_VERSION = 2  # of the files in a folder
-PIECE = 64  # melodies that are queries in one piece of work
-_AT_ONCE = 20_000  # melodies
+ASKED_AT_ONCE = 64  # melodies that are queries in one piece of work
+_CHECKED_AT_ONCE = 20_000  # melodies
 _NEAR = Stage("near", {"first": np.int64, "second": np.int64, "distances": np.float64}, "comparing")
 
 
@@ -74,7 +74,7 @@ def find_within(
         journal = Journal(place, about)
         _queries_file(place).write({"queries": distinct, "is_new": asked})
         task = RadiusPiece(str(store.path.resolve()), store.about["token"], str(place.resolve()), repr(chosen), radius)
-        count = -(-len(distinct) // PIECE)
+        count = -(-len(distinct) // ASKED_AT_ONCE)
         work.report(0.0, "getting ready")
         journal.do(work, _NEAR, task, count)
         near = journal.columns(_NEAR, count)
@@ -102,7 +102,6 @@ def find_within(
 
 
 def _compared(melodies: int, asked: int) -> int:
-    """The pairs of so many melodies with at least one that is asked for."""
     return asked * (asked - 1) // 2 + asked * (melodies - asked)
 
 
@@ -117,7 +116,6 @@ class RadiusPiece:
     radius: float
 
     def __call__(self, number: int) -> Arrays:
-        """The result of one piece: queries, those near to them, and their distances."""
         store, chosen = opened(self.collection, self.token), matcher(self.matcher)
         asked = _queries_file(Path(self.folder)).read()
         if asked is None:
@@ -125,7 +123,7 @@ class RadiusPiece:
         queries, is_new = asked["queries"], asked["is_new"]
         news = queries[is_new[queries]]
         found = [{name: np.empty(0, dtype) for name, dtype in _NEAR.arrays.items()}]
-        for query in queries[number * PIECE : (number + 1) * PIECE].tolist():
+        for query in queries[number * ASKED_AT_ONCE : (number + 1) * ASKED_AT_ONCE].tolist():
             found.append(_near(store, chosen, self.radius, query, queries if is_new[query] else news))
         return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
@@ -149,7 +147,6 @@ def _near(store: Store, chosen: Matcher, radius: float, query: int, asked: Numbe
 
 
 def _once(near: Arrays, melodies: int) -> tuple[Numbers, Numbers, Floats]:
-    """Each pair once, with the smaller of its two distances."""
     first, second = np.minimum(near["first"], near["second"]), np.maximum(near["first"], near["second"])
     order = np.lexsort((near["distances"], first * melodies + second))
     keys = (first * melodies + second)[order]
@@ -161,8 +158,8 @@ def _comparable(packed: Packed, chosen: Matcher, numbers: Numbers) -> Numbers:
     """Those of some melodies that can be a query."""
     most = longest_query(chosen)
     found = [np.empty(0, np.int64)]
-    for start in range(0, len(numbers), _AT_ONCE):
-        piece = numbers[start : start + _AT_ONCE]
+    for start in range(0, len(numbers), _CHECKED_AT_ONCE):
+        piece = numbers[start : start + _CHECKED_AT_ONCE]
         notes = packed.take(piece)
         sounding = np.concatenate([[0], np.cumsum(~notes.notes["is_grace"])])[notes.offsets]
         found.append(piece[(np.diff(notes.offsets) <= most) & (np.diff(sounding) > 0)])

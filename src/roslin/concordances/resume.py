@@ -60,7 +60,6 @@ class Journal:
         )
 
     def do(self, work: Work, stage: Stage, task: Callable[[int], Arrays], count: int) -> None:
-        """Do those of `count` pieces that are not finished, and save their results."""
         unfinished = self.unfinished(stage, count)
         done = count - len(unfinished)
         for number, result in zip(unfinished, work.map(task, unfinished), strict=True):
@@ -73,7 +72,6 @@ class Journal:
         return [number for number in range(count) if self._file(stage, number).read() is None]
 
     def results(self, stage: Stage, count: int) -> Iterator[Arrays]:
-        """The results of all pieces, one after the other. All must be finished."""
         for number in range(count):
             result = self._file(stage, number).read()
             if result is None:
@@ -82,7 +80,6 @@ class Journal:
             yield result
 
     def columns(self, stage: Stage, count: int) -> Arrays:
-        """The results of all pieces end to end, in their order."""
         results = list(self.results(stage, count))
         return {
             name: np.concatenate([np.empty(0, dtype), *(each[name] for each in results)])
@@ -90,7 +87,6 @@ class Journal:
         }
 
     def forget(self, stage: Stage, count: int) -> None:
-        """Remove the results of pieces that are no longer needed."""
         for number in range(count):
             self._file(stage, number).path.unlink(missing_ok=True)
 

@@ -79,11 +79,9 @@ class PairDecision:
 
     @property
     def pair(self) -> Pair:
-        """The ids of the two melodies."""
         return self.first, self.second
 
     def line(self) -> str:
-        """The line of the review file, with its end."""
         return json.dumps(dict(zip(_FIELDS, _in_time_order(self), strict=True)), ensure_ascii=False) + "\n"
 
     @classmethod
@@ -138,7 +136,6 @@ class PairState:
 
     @property
     def latest(self) -> PairDecision | None:
-        """The decision that was made last."""
         return self.decisions[0] if self.decisions else None
 
 
@@ -237,13 +234,11 @@ class Review:
 
     @property
     def decisions(self) -> list[PairDecision]:
-        """Every decision ever made, in the order of their times."""
         with self._reading:
             return sorted(self._decisions, key=_in_time_order)
 
     @property
     def notes(self) -> list[str]:
-        """What could not be read, in words."""
         with self._reading:
             notes = list(self._merged_notes)
             notes += [f"{self.path}: line {line} is no decision and was left out" for line in self._bad_lines]
@@ -255,7 +250,6 @@ class Review:
         return len(self._decisions)
 
     def pairs(self) -> list[Pair]:
-        """The pairs that somebody has decided about, in alphabetical order."""
         with self._reading:
             return sorted(self._of_pair)
 
@@ -269,11 +263,9 @@ class Review:
         return state_of(self.history(first_id, second_id), self._is_earlier)
 
     def group_state(self, pairs: Iterable[Pair]) -> GroupState:
-        """What people say about the pairs of a group."""
         return state_of_group([self.state(*pair) for pair in pairs])
 
     def to_table(self) -> Table:
-        """A row for each pair that somebody has decided about."""
         rows = []
         for pair in self.pairs():
             state = self.state(*pair)
@@ -347,7 +339,6 @@ class Review:
         return self.decide_all([(first_id, second_id)], verdict, note, author)[0]
 
     def decide_all(self, pairs: Sequence[Pair], verdict: str, note: str, author: str) -> list[PairDecision]:
-        """The same decision about several pairs, such as those of a group."""
         ordered = list(dict.fromkeys(pair_of(*pair) for pair in pairs))
         return self._append(lambda: self._made(ordered, verdict, note, author))
 
@@ -512,7 +503,6 @@ class MergedReviews:
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
         return asdict(self) | {"path": str(self.path)}
 
 

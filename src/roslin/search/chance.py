@@ -109,18 +109,15 @@ class Background:
 
     @classmethod
     def of(cls, store: Store) -> Background:
-        """The background of a collection."""
         return cls.among(
             store.packed(), sample_of(store), lambda chosen, query: tails_of(store, mode_of(chosen, query))
         )
 
     @classmethod
     def among(cls, packed: Packed, numbers: Numbers, tails: Callable[[Roslin, Melody], dict[int, Tail]]) -> Background:
-        """With these melodies as the sample."""
         return cls(packed.keep("sampled melodies", lambda packed: packed.take(numbers)), tails)
 
     def null(self, query: Melody, chosen: Roslin) -> Null:
-        """The null model of a query."""
         return Null(query, chosen, self.melodies, self.tails(chosen, query))
 
 
@@ -188,7 +185,6 @@ class Null:
 
     @property
     def size(self) -> int:
-        """The notes of the query."""
         return int(self.lengths[-1])
 
     def at(self, length: int) -> _Beginning:
@@ -353,7 +349,6 @@ def decoy(melody: Melody, length: int, compared: str = "both") -> Melody | None:
 
 
 def _rhythm_backwards(notes: NoteTable, length: int | None = None) -> Melody:
-    """Notes with the lengths of the first of them (all by default) in reverse order."""
     times = np.append(np.diff(notes["onset_ticks"]), notes["duration_ticks"][-1:])[:length]
     notes = notes[:length].copy()
     notes["onset_ticks"] = np.append(0, np.cumsum(times[::-1])[:-1])[: len(notes)]

@@ -96,7 +96,6 @@ class Best:
         return float(np.sort(self.keys)[min(ceil(seen), self.k) - 1])
 
     def add(self, numbers: Numbers, keys: Floats) -> None:
-        """Take in melodies with their keys."""
         numbers, keys = np.concatenate([self.numbers, numbers]), np.concatenate([self.keys, keys])
         if len(keys) >= self.k:
             self.limit = min(self.limit, float(np.partition(keys, self.k - 1)[self.k - 1]))
@@ -104,7 +103,6 @@ class Best:
         self.numbers, self.keys = numbers[within], keys[within]
 
     def sort(self) -> None:
-        """Put the melodies in the order of their keys, and of their numbers where keys are equal."""
         order = np.lexsort((self.numbers, self.keys))
         self.numbers, self.keys = self.numbers[order], self.keys[order]
 
@@ -122,12 +120,10 @@ class Engine(ABC):
         self.candidates, self.work, self.compared = candidates, work, 0
 
     def find(self, k: int, radius: float) -> Nearest:
-        """The k best within a radius, and all that tie with the last of them."""
         best, compared = refine(self, k, radius)
         return Nearest(best.numbers, best.keys, compared)
 
     def within(self, radius: float) -> tuple[Numbers, Floats]:
-        """The numbers of all melodies within a radius, in rising order, and their distances."""
         found = self.find(max(len(self.candidates), 1), radius)
         inside = np.flatnonzero(found.distances <= radius)
         order = inside[np.argsort(found.numbers[inside], kind="stable")]
@@ -210,7 +206,6 @@ class _Comparing:
 
     @property
     def count(self) -> int:
-        """How many melodies have been compared."""
         return int(np.count_nonzero(self._seen))
 
     def compare(self, numbers: Numbers, bounds: Floats, done: float) -> None:
@@ -237,7 +232,6 @@ class _Comparing:
 
 
 def _lowest(bounds: Floats, count: int) -> Numbers:
-    """The places of the lowest bounds; the first places if nothing is known about any."""
     return np.arange(count) if bounds.max() == -np.inf else np.argpartition(bounds, count - 1)[:count]
 
 

@@ -40,7 +40,6 @@ class Agreement(NamedTuple):
     is_full: Flags
 
     def of(self, which: Numbers) -> Agreement:
-        """That of some of the melodies."""
         return Agreement(self.notes[which], self.is_full[which])
 
 
@@ -82,7 +81,6 @@ def _agreement(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str,
 
 
 def _has_all(query: Encoded, melodies: Encoded, chosen: Roslin, compared: str, apart: float) -> Numbers:
-    """The melodies that have every note of the query."""
     size, sizes = len(query.pitches), np.diff(melodies.offsets)
     firsts, room = melodies.offsets[:-1], sizes - size
     long_enough = np.flatnonzero(room == 0 if chosen.place == "whole" else room >= 0)

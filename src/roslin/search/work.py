@@ -61,7 +61,6 @@ class Work:
             self._pool.shutdown(cancel_futures=True)
 
     def map(self, function: Callable[[_Piece], _Result], pieces: Iterable[_Piece]) -> Iterator[_Result]:
-        """The results of the function for each piece, in order."""
         if self._pool is None:
             return map(function, pieces)
         return self._pool.map(self._deadline.carried(function), pieces)
@@ -74,7 +73,6 @@ class Work:
         self.check_time()
 
     def check_time(self) -> None:
-        """Stop when the time is over."""
         if self.seconds is not None and time.monotonic() - self._began > self.seconds:
             raise TimeLimitError(self._too_long())
 

@@ -131,7 +131,6 @@ class FilterReport:
 
     @property
     def numbers(self) -> Numbers:
-        """All candidates, ascending."""
         found = self.passed
         for way in self.additions:
             found = np.union1d(found, way.numbers)

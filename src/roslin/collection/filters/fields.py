@@ -105,7 +105,6 @@ def _value_words(field: str, value: str) -> str:
 
 
 def _ordinal(number: int) -> str:
-    """Of a century from the 11th to the 21st."""
     return (_("{number}st") if number % 10 == 1 and number > 20 else _("{number}th")).format(number=number)
 
 

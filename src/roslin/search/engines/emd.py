@@ -79,12 +79,10 @@ class Index:
 
     @property
     def arrays(self) -> Arrays:
-        """The arrays by their names."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def size(self) -> int:
-        """Bytes."""
         return sum(array.nbytes for array in self.arrays.values())
 
 
@@ -250,7 +248,6 @@ class NearestByEmd(Engine):
 
     @classmethod
     def of(cls, request: Request, collection: Store, candidates: Numbers, work: Work) -> NearestByEmd | None:
-        """The engine of a request; None if its query has no bounds."""
         chosen = request.matcher
         assert isinstance(chosen, EMD)
         query = Query.of(chosen.query_points([request.query]), chosen)
@@ -262,21 +259,17 @@ class NearestByEmd(Engine):
         return engine
 
     def find(self, k: int, radius: float) -> Nearest:
-        """The k nearest; melodies without notes come last, if fewer than k have any."""
         found = super().find(k, radius)
         is_short = found.compared is None and np.isfinite(found.distances).sum() < k and radius == np.inf
         return self._everything.find(k, radius) if is_short and self._everything else found
 
     def all_at_once(self, k: int) -> bool:
-        """Whether there are hardly more candidates than the first sample."""
         return len(self.candidates) <= FIRST_SAMPLE + 2 * k
 
     def sample(self, k: int) -> Numbers:
-        """Some of the candidates, evenly drawn."""
         return self.candidates[:: len(self.candidates) // (FIRST_SAMPLE + 2 * k)]
 
     def rounds(self) -> Iterator[Round]:
-        """Parts of all pieces, small at first."""
         count, done = len(self.index), 0
         for begin, end in pairwise((0, *ROUNDS, PIECE)):
             spans = [(at + begin, min(at + end, count)) for at in range(0, count, PIECE) if at + begin < count]
@@ -285,7 +278,6 @@ class NearestByEmd(Engine):
                 yield Round(spans, before / count, done / count)
 
     def bounds(self, part: Round, limit: float) -> tuple[Numbers, Floats]:
-        """The melodies of a part whose bound is within the limit."""
         return self._bounds.within(self.slack.added_to(limit), part.part, part.before, part.after)
 
     def batch(self, number: int, k: int) -> int:
@@ -326,7 +318,6 @@ class SegmentsByEmd(Engine):
 
     @classmethod
     def of(cls, request: Request, collection: Store, candidates: Numbers, work: Work) -> SegmentsByEmd | None:
-        """The engine of a request; None if a segment of its query has no bounds."""
         chosen = request.matcher
         assert isinstance(chosen, TWV)
         possible = _possible(request.query, chosen, collection, candidates, work)
@@ -335,7 +326,6 @@ class SegmentsByEmd(Engine):
         return cls(request.query, chosen, collection.packed(), candidates, possible, work)
 
     def keys(self, numbers: Numbers, bounds: Floats, best: Best, done: float) -> Floats:
-        """The distances; infinity for a melody without a match."""
         del bounds, best, done
         # With both directions, a melody may also be found in the query.
         examined = numbers if self.matcher.both else numbers[self.possible[:, numbers].any(axis=0)]

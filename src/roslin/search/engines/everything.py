@@ -33,7 +33,6 @@ class Everything(Engine):
         self.onsets = onsets_compared(query) if is_cut else None
 
     def keys(self, numbers: Numbers, bounds: Floats, best: Best, done: float) -> Floats:
-        """The distances of these melodies."""
         del bounds, best, done
         if not len(numbers):
             return np.empty(0)

@@ -132,7 +132,6 @@ class Aligned:
         return cls(query, asked, table, worth, int(own[0]), others, matcher)
 
     def distances(self, scores: Scores, numbers: Numbers | slice) -> Floats:
-        """The distances of melodies with these scores."""
         return self.matcher.distances_of(scores, self.own, self.others[numbers])
 
     def keys(self, null: Null) -> KeyOf:
@@ -153,7 +152,6 @@ class Aligned:
         return np.sort(self.table.order[places].astype(np.int64))
 
     def scores(self, numbers: Numbers, work: Work) -> Scores:
-        """The scores of these melodies."""
         scores, table = np.empty(len(numbers), np.int32), self.table
         order = np.argsort(table.places[numbers], kind="stable")
         score = scorer(self.query, table, self.tables)
@@ -229,8 +227,6 @@ def _parts(order: Numbers) -> list[Numbers]:
 
 
 class _Plans:
-    """The plans of one query, by the scale of their bytes."""
-
     def __init__(self, query: Encoded, worth: Tables, combined: bool):
         self.query, self.worth, self.combined = query, worth, combined
         self._made = dict[int | None, Plan]()
@@ -256,15 +252,12 @@ class ByAlignment(Engine):
         self._upper = np.empty(0, np.int32)
 
     def all_at_once(self, k: int) -> bool:
-        """Whether scoring all candidates is faster than bounding whole blocks."""
         return len(self.candidates) <= max(self.batch(0, k), _FEW * len(self.aligned.table))
 
     def batch(self, number: int, k: int) -> int:
-        """Few at first, then more and more."""
         return int(min(max(FIRST, 2 * k) * GROWTH**number, len(self.aligned.table) + 1))
 
     def bounds(self, part: Round, limit: float) -> tuple[Numbers, Floats]:
-        """The lower bounds of the keys of all candidates, a piece at a time."""
         del part, limit
         self._upper = upper = self.aligned.upper_bounds(self.work)
         pieces = [slice(start, min(start + PIECE, len(upper))) for start in range(0, len(upper), PIECE)]
@@ -272,7 +265,6 @@ class ByAlignment(Engine):
         return self.candidates, found[self.candidates] if len(self.candidates) < len(found) else found
 
     def keys(self, numbers: Numbers, bounds: Floats, best: Best, done: float) -> Floats:
-        """The keys; infinity for a melody that closer bounds rule out."""
         del bounds, done
         keys = np.full(len(numbers), np.inf)
         possible = np.arange(len(numbers))
@@ -303,7 +295,6 @@ class ByEvidence(Engine):
 
     @classmethod
     def of(cls, request: Request, collection: Store, candidates: Numbers, work: Work) -> ByEvidence:
-        """The engine of a request."""
         chosen, packed = request.matcher, collection.packed()
         assert isinstance(chosen, Roslin)
         compared = chosen.compared(request.query)
@@ -314,11 +305,9 @@ class ByEvidence(Engine):
         return cls(aligned, packed, candidates, excluded, whole, work)
 
     def within(self, radius: float) -> tuple[Numbers, Floats]:
-        """All melodies within a radius by their distance, whatever chance gives."""
         return ByAlignment(self.aligned, self.aligned.distances, self.candidates, self.work).within(radius)
 
     def find(self, k: int, radius: float) -> Nearest:
-        """The k most certain melodies within a radius, and all that agree with the query exactly."""
         found = self._by_alignment(k, radius)
         if found.compared is not None or not can_ask(self.query, self.matcher):
             return found
@@ -347,7 +336,6 @@ class ByEvidence(Engine):
         return self._judged(numbers, scores, _spread(same, may_be_same, numbers), null, found.compared)
 
     def _judged(self, numbers: Numbers, scores: Scores, same: Agreement, null: Null, compared: int | None) -> Nearest:
-        """Melodies with their evidence."""
         excess = -self.aligned.keys(null)(scores, numbers)
         rarities = null.rarity(excess)
         for common in np.unique(same.notes[same.is_full]).tolist():
@@ -394,7 +382,6 @@ class ByEvidence(Engine):
         return Nearest(numbers, distances, compared.compared, evidence, fit, same, found.agreeing, coincides)
 
     def keys(self, numbers: Numbers, bounds: Floats, best: Best, done: float) -> Floats:
-        """Not called: `find` has the alignment ranked by `ByAlignment`."""
         raise NotImplementedError
 
 
