@@ -142,6 +142,11 @@ def test_a_harvest_names_deleted_records_by_their_identifiers(tmp_path: Path) ->
     assert sorted(outcomes(report)) == [("removed", "10", 1, 0), ("removed", "7", 1, 0)]
     assert report.unchanged == 1  # as it is the last time in the export
     assert list(contents(tmp_path / "c.roslin")) == ["8-1.1.1", "9-1.1.1"]
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "state.json").write_text('{"since": "2026-11-01"}')
+    (tmp_path / "pages" / "1.xml").write_text('<OAI-PMH><error code="noRecordsMatch"/></OAI-PMH>')
+    harvested(tmp_path / "pages" / "2.xml", ("oai:x:11", marc("11", one)))
+    assert outcomes(update(tmp_path / "pages", tmp_path / "c.roslin")) == [("added", "11", 0, 1)]
 
 
 def test_melodies_that_were_removed_come_back_with_their_record(catalogue: Path, tmp_path: Path) -> None:

@@ -157,6 +157,8 @@ class _Update:
                     problem = Problem(f"cannot be read to its end: {error}", file=stream.name, is_damage=True)
                     yield Incoming(path.name, None, (problem,))
                     continue
+                if name != "marcxml" and named_as:
+                    continue  # a folder may hold other files
                 if name != "marcxml":
                     raise CollectionError(
                         f"{stream.name}: an update needs records of a catalogue (MARCXML, OAI-PMH, SRU or ISO 2709), "
