@@ -13,7 +13,6 @@ from roslin.concordances.certainty import Certainty
 from roslin.concordances.concordance import (
     FARTHEST_DOUBT,
     Concordances,
-    _pairs_file,
     earlier_pairs,
     find_concordances,
     kept_concordances,
@@ -185,7 +184,7 @@ def test_pairs_without_those_of_copies_are_found_again(before: Path, tmp_path: P
     """An earlier version kept of several copies the pairs of the first only."""
     folder = copied(before, tmp_path, {"form": 1})
     with Collection(before.with_name("tunes.roslin")) as now:
-        with pytest.raises(CollectionError, match="an earlier version of Roslin, which left out pairs of melodies"):
+        with pytest.raises(CollectionError, match="were found by an earlier version of Roslin; find them again"):
             Concordances.read(folder, now)
         assert kept_concordances(now, Certainty(LEVEL), folder, exact=True) is None
 
@@ -202,31 +201,6 @@ def test_without_digests_there_is_no_beginning(before: Path, tmp_path: Path) -> 
         Concordances.read(before, then).write(tmp_path / "found")
     with pytest.raises(ArgumentError, match="--since needs concordances of a whole collection, found by this version"):
         earlier_pairs(tmp_path / "found")
-
-
-def test_a_folder_of_the_form_before(before: Path, tmp_path: Path) -> None:
-    """Pairs were in an .npz file, digests in another."""
-    known = json.loads((before / "about.json").read_text())
-    arrays = _pairs_file(before / known["pairs"]).read()
-    assert arrays is not None
-    names = {"pairs": "pairs-12345678.npz", "digests": "digests-12345678.bin"}
-    tmp_path.joinpath("about.json").write_text(json.dumps(known | names | {"form": 2}))
-    arrays.pop("digests").tofile(tmp_path / names["digests"])
-    with (tmp_path / names["pairs"]).open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
-    now, then = earlier_pairs(before), earlier_pairs(tmp_path)
-    for name in ("digests", "first", "second", "distances", "certainty", "is_exact"):
-        assert np.array_equal(getattr(then, name), getattr(now, name))
-    with Collection(before.with_name("tunes.roslin")) as built:
-        expected, read = (Concordances.read(folder, built) for folder in (before, tmp_path))
-        assert measured(read.pairs, built) == measured(expected.pairs, built)
-        assert kept_concordances(built, Certainty(LEVEL), tmp_path, exact=True) is not None
-        read.write(tmp_path)
-    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".bin"}
-    assert len(list(tmp_path.iterdir())) == 2
-    (tmp_path / "about.json").write_text(json.dumps(known | names | {"form": 2}))
-    with pytest.raises(CollectionError, match="no concordances that can be read"):
-        earlier_pairs(tmp_path)
 
 
 def test_damage(before: Path, tmp_path: Path) -> None:

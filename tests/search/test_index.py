@@ -10,7 +10,7 @@ import pytest
 
 from roslin import Collection, Melody, load
 from roslin.collection import arrays, write
-from roslin.collection.files import index_path
+from roslin.collection.files import state_path
 from roslin.represent.packed import pack
 from roslin.search.engines import emd as index_module
 from roslin.search.engines.emd import INDEX_VERSION, Index, build_index, open_index
@@ -43,7 +43,7 @@ def test_it_is_made_once_and_read_back(folder: Path, monkeypatch: pytest.MonkeyP
     with Collection(folder) as collection:
         made = open_index(collection)
         assert same(made, build_index(collection.packed()))
-        path = index_path(folder, collection.about["token"])
+        path = state_path(folder, "index", collection.about["token"])
         assert path.is_file()
     monkeypatch.setattr(index_module, "build_index", lambda *_: pytest.fail("it is there already"))
     with Collection(folder) as collection:
@@ -53,7 +53,7 @@ def test_it_is_made_once_and_read_back(folder: Path, monkeypatch: pytest.MonkeyP
 def test_a_new_state_has_a_new_index_and_the_old_one_goes(folder: Path) -> None:
     with Collection(folder) as collection:
         open_index(collection)
-        old = index_path(folder, collection.about["token"])
+        old = state_path(folder, "index", collection.about["token"])
     write.add([load("'4CDEFGAB")[0].with_metadata(id="new")], folder)
     assert not old.exists()
     with Collection(folder) as collection:
@@ -67,7 +67,7 @@ def test_a_damaged_or_older_index_is_made_again(folder: Path, damage: str) -> No
     with Collection(folder) as collection:
         expected = open_index(collection)
         expected = Index(**{field.name: np.array(getattr(expected, field.name)) for field in fields(Index)})
-        path = index_path(folder, collection.about["token"])
+        path = state_path(folder, "index", collection.about["token"])
     whole = path.read_bytes()
     path.unlink()
     contents = {
@@ -92,7 +92,7 @@ def test_where_the_folder_cannot_be_written_it_is_kept_in_memory(folder: Path, m
     monkeypatch.setattr(arrays, "whole_file", refuse)
     with Collection(folder) as collection:
         assert len(open_index(collection)) == len(collection)
-        assert not index_path(folder, collection.about["token"]).exists()
+        assert not state_path(folder, "index", collection.about["token"]).exists()
 
 
 def test_progress_is_told(folder: Path) -> None:

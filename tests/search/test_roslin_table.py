@@ -12,7 +12,7 @@ from tests.matchers.roslin.made import LABELLED, PLAIN, aligned, made_melodies, 
 from roslin import Collection, load
 from roslin.collection import write
 from roslin.collection.arrays import ArrayFile
-from roslin.collection.files import table_path
+from roslin.collection.files import state_path
 from roslin.matchers.roslin import table as making
 from roslin.matchers.roslin.notes import encoded, one
 from roslin.matchers.roslin.table import (
@@ -85,7 +85,7 @@ def test_it_is_made_once_and_read_back(folder: Path, monkeypatch: pytest.MonkeyP
     with Collection(folder) as collection:
         made = open_table(collection)
         assert same(made, build_table(collection.packed(), worth_of_any_length()))
-        assert table_path(folder, collection.about["token"]).is_file()
+        assert state_path(folder, "roslin", collection.about["token"]).is_file()
         monkeypatch.setattr(making, "MELODIES_AT_ONCE", 7)
         assert same(made, build_table(collection.packed(), worth_of_any_length()))
     monkeypatch.setattr(module, "build_table", lambda *_, **__: pytest.fail("it is there already"))
@@ -105,7 +105,7 @@ def test_other_fitted_numbers_make_another_table(folder: Path, monkeypatch: pyte
 def test_a_new_state_has_a_new_table_and_the_old_one_goes(folder: Path) -> None:
     with Collection(folder) as collection:
         open_table(collection)
-        old = table_path(folder, collection.about["token"])
+        old = state_path(folder, "roslin", collection.about["token"])
     write.add([load("'4CDEFGAB")[0].with_metadata(id="new")], folder)
     assert not old.exists()
     with Collection(folder) as collection:
@@ -119,7 +119,7 @@ def test_a_damaged_or_older_table_is_made_again(folder: Path, damage: str) -> No
     with Collection(folder) as collection:
         expected = open_table(collection)
         expected = MelodyTable(**{field.name: np.array(getattr(expected, field.name)) for field in fields(MelodyTable)})
-        path = table_path(folder, collection.about["token"])
+        path = state_path(folder, "roslin", collection.about["token"])
     whole = path.read_bytes()
     path.unlink()
     contents = {
@@ -144,7 +144,7 @@ def test_where_the_folder_cannot_be_written_it_is_kept_in_memory(folder: Path, m
     monkeypatch.setattr(ArrayFile, "fill", refuse)
     with Collection(folder) as collection:
         assert len(open_table(collection)) == len(collection)
-        assert not table_path(folder, collection.about["token"]).exists()
+        assert not state_path(folder, "roslin", collection.about["token"]).exists()
 
 
 def test_progress_is_told(folder: Path) -> None:

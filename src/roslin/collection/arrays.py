@@ -42,13 +42,12 @@ from roslin.collection.files import (
     Remembered,
     array_dtype,
     array_header,
-    array_path,
     checksum_of,
-    checksums_path,
     derived_files,
     is_sealed,
     read_sealed,
     seal,
+    state_path,
     whole_file,
     write_sealed,
 )
@@ -211,12 +210,12 @@ def room_in_memory(dtypes: Mapping[str, npt.DTypeLike]) -> Room:
 
 def write_checksums(folder: Path, token: str, checksums: Mapping[str, str]) -> None:
     """Record what the files of a state are: their checksums by their names."""
-    write_sealed(checksums_path(folder, token), "".join(f"{sum}  {name}\n" for name, sum in checksums.items()))
+    write_sealed(state_path(folder, "checksums", token), "".join(f"{sum}  {name}\n" for name, sum in checksums.items()))
 
 
 def read_checksums(folder: Path, token: str) -> dict[str, str]:
     """The checksums of the files of a state by their names."""
-    path = checksums_path(folder, token)
+    path = state_path(folder, "checksums", token)
     content = read_sealed(path)
     rows = [line.split("  ") for line in (content or "").splitlines()]
     if content is None or any(len(row) != 2 for row in rows):
@@ -230,7 +229,7 @@ def verified_arrays(folder: Path, token: str) -> dict[str, Array]:
     What was seen once is remembered. A file that is not there raises `FileNotFoundError`.
     """
     checksums = read_checksums(folder, token)
-    names = [DATABASE, *(array_path(folder, name, token).name for name in ARRAY_NAMES)]
+    names = [DATABASE, *(state_path(folder, name, token).name for name in ARRAY_NAMES)]
     remembered = Remembered(folder, token)
     stamps = remembered.stamps(names)
     if remembered.holds(stamps):
@@ -240,7 +239,7 @@ def verified_arrays(folder: Path, token: str) -> dict[str, Array]:
         if _checksum(folder, name) != checksums.get(name):
             raise damaged(folder, name)
     for name, fault in unsafe(arrays):
-        raise damaged(folder, array_path(folder, name, token).name, fault)
+        raise damaged(folder, state_path(folder, name, token).name, fault)
     remembered.add(stamps)
     return arrays
 
@@ -268,7 +267,7 @@ def open_array(folder: Path, name: str, token: str) -> Array:
     Its header can only be one thing, so it is compared, not parsed: `np.load` would evaluate it as Python, which fails
     now and then when several threads do so at once (CPython 3.11).
     """
-    path, dtype = array_path(folder, name, token), array_dtype(name)
+    path, dtype = state_path(folder, name, token), array_dtype(name)
     try:
         with path.open("rb") as file:
             head = file.read(len(array_header(name, 0)))
@@ -317,7 +316,7 @@ def damaged(folder: Path, name: str, what: str = "is not what was written") -> D
 def missing(folder: Path, error: FileNotFoundError, token: str) -> DamagedError:
     """The refusal of a folder that lacks a file. Without checksums it is the name in the database that is in doubt."""
     name = Path(str(error.filename)).name
-    if name == checksums_path(folder, token).name:
+    if name == state_path(folder, "checksums", token).name:
         return damaged(folder, DATABASE, f"names {name}, which is missing")
     return damaged(folder, name, "is missing")
 

@@ -51,6 +51,8 @@ REJECTS = "rejects.tsv"
 WARNINGS = "warnings.tsv"
 REVIEW = "review.jsonl"
 ARRAY_NAMES = ("notes", "offsets", "barlines", "bar_offsets")
+DERIVED = {"index": "bin", "roslin": "bin", "chance": "txt", "verified": "txt"}
+_SUFFIXES = dict.fromkeys(ARRAY_NAMES, "npy") | {"checksums": "txt"} | DERIVED
 SEAL_BYTES = 128  # the first line: a checksum and spaces, so that arrays after it start where their width allows
 _BLOCK = 2**20
 _MOST_BYTES = 2**20  # of a small sealed file; ours have a few lines
@@ -58,48 +60,21 @@ _LOCK = "writer.lock"
 _NEW = ".new"
 # Exactly the names that Roslin gives: everything else in a folder belongs to somebody else.
 _PREPARED = re.compile(
-    rf"(?:{'|'.join(ARRAY_NAMES)})-[0-9a-f]{{8}}\.npy|(?:index|roslin)-[0-9a-f]{{8}}\.bin"
-    rf"|(?:chance|checksums|verified)-[0-9a-f]{{8}}\.txt|\{_NEW}-[0-9a-f]{{8}}"
+    "|".join(rf"{name}-[0-9a-f]{{8}}\.{suffix}" for name, suffix in _SUFFIXES.items()) + rf"|\{_NEW}-[0-9a-f]{{8}}"
 )
 _FIXED = re.compile(
     rf"{re.escape(DATABASE)}|{re.escape(REJECTS)}|{re.escape(WARNINGS)}|{re.escape(REVIEW)}|(?:{re.escape(_LOCK)}|{re.escape(REVIEW)}\.lock)(?:-journal)?"
 )
 
 
-def array_path(folder: Path, name: str, token: str) -> Path:
-    """Where an array of one state is kept."""
-    return folder / f"{name}-{token}.npy"
-
-
-def index_path(folder: Path, token: str) -> Path:
-    """Where the index of one state is kept."""
-    return folder / f"index-{token}.bin"
-
-
-def table_path(folder: Path, token: str) -> Path:
-    """Where the table of the measure `roslin` is kept for one state."""
-    return folder / f"roslin-{token}.bin"
-
-
-def chance_path(folder: Path, token: str) -> Path:
-    """Where one state keeps how fast chance matches become rare."""
-    return folder / f"chance-{token}.txt"
-
-
-def checksums_path(folder: Path, token: str) -> Path:
-    """Where the checksums of one state are kept."""
-    return folder / f"checksums-{token}.txt"
-
-
-def remembered_path(folder: Path, token: str) -> Path:
-    """Where one state keeps which of its files were found whole."""
-    return folder / f"verified-{token}.txt"
+def state_path(folder: Path, name: str, token: str) -> Path:
+    """Where one state keeps an array, its checksums, or something that is made from it later (`DERIVED`)."""
+    return folder / f"{name}-{token}.{_SUFFIXES[name]}"
 
 
 def derived_files(folder: Path, token: str) -> list[Path]:
     """What was made from one state later, as far as it is there. All of it can be made again."""
-    made = (index_path, table_path, chance_path, remembered_path)
-    return [path for path in (path_of(folder, token) for path_of in made) if path.exists()]
+    return [path for name in DERIVED if (path := state_path(folder, name, token)).exists()]
 
 
 @contextmanager
@@ -201,8 +176,7 @@ def remove_leftovers(folder: Path, token: str | None) -> None:
     """Remove arrays of other states than `token`, and whatever a killed writer left behind."""
     keep = set[Path]()
     if token:
-        keep = {array_path(folder, name, token) for name in ARRAY_NAMES}
-        keep |= {checksums_path(folder, token), *derived_files(folder, token)}
+        keep = {state_path(folder, name, token) for name in _SUFFIXES}
     for path in folder.iterdir():
         if _PREPARED.fullmatch(path.name) and path not in keep:
             with suppress(OSError):  # a reader on a system that locks open files: the next writer will try again
@@ -297,7 +271,7 @@ class Remembered:
 
     def __init__(self, folder: Path, token: str):
         self.folder, self.token = folder, token
-        self._path = remembered_path(folder, token)
+        self._path = state_path(folder, "verified", token)
 
     def holds(self, stamps: dict[str, _Stamp]) -> bool:
         return stamps.items() <= self._in_memory().items() or stamps.items() <= self._on_disk().items()

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from roslin.collection.arrays import out_of_range, write_checksums
+from roslin.collection.arrays import out_of_range, read_checksums, write_checksums
 from roslin.collection.files import (
     DATABASE,
     FORMAT_VERSION,
@@ -36,10 +36,9 @@ from roslin.collection.files import (
     WARNINGS,
     array_dtype,
     array_header,
-    array_path,
     checksum_of,
-    checksums_path,
     new_token,
+    state_path,
     sync,
 )
 from roslin.collection.folding import FOLDED_FIELDS
@@ -104,13 +103,6 @@ def melodies_under(store: Store, id: str) -> dict[int, Content]:
 def id_of(rows: MelodyRows) -> str:
     """The id of a melody, empty where it has none."""
     return " ".join((rows.metadata[_ID] or "").split())  # an id is one line, in lists and in files
-
-
-class Kept(NamedTuple):
-    """What a removal leaves as it is: the report of the last build or add, and the checksums of its lists."""
-
-    report: str | None
-    lists: dict[str, str]
 
 
 class Preparation:
@@ -319,10 +311,10 @@ class Preparation:
 
     @property
     def checksums(self) -> Path:
-        return checksums_path(self.space, self.token)
+        return state_path(self.space, "checksums", self.token)
 
-    def finish(self, folder: Path, kept: Kept | None) -> BuildReport:
-        """Complete the files in preparation. What is `kept` takes the place of the report and refusals of this work."""
+    def finish(self, folder: Path, *, is_removal: bool) -> BuildReport:
+        """Complete the files in preparation. A removal leaves the report and the lists of the work before."""
         for each in (self.rejects, self.remarks):
             each.file.close()
         self._close_gaps()
@@ -330,7 +322,7 @@ class Preparation:
         checksum, checksums = hashlib.sha256(), dict[str, str]()
         for rows in (self.notes, self.barlines):
             for name, parts in rows.in_order(order):
-                path = array_path(self.space, name, self.token)
+                path = state_path(self.space, name, self.token)
                 checksums[path.name] = _save(path, name, parts, checksum)
         about = {
             "format_version": str(FORMAT_VERSION),
@@ -354,7 +346,8 @@ class Preparation:
             self.replaced,
             self.unchanged,
         )
-        about[REPORT] = (kept and kept.report) or report.to_json()
+        if not is_removal:
+            about[REPORT] = report.to_json()
         self.connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
         if self.base is None:
             self.connection.execute(_INDEX)
@@ -365,8 +358,10 @@ class Preparation:
             self.connection.execute("ANALYZE")  # a change leaves the statistics as they are
         self.connection.close()
         checksums[DATABASE] = checksum_of(self.space / DATABASE)
-        lists = kept.lists if kept else {name: checksum_of(self.space / name) for name in (REJECTS, WARNINGS)}
-        write_checksums(self.space, self.token, checksums | lists)
+        before = read_checksums(folder, self.base.about["token"]) if is_removal and self.base else {}
+        for name in (REJECTS, WARNINGS):
+            checksums |= {name: before.get(name, "")} if is_removal else {name: checksum_of(self.space / name)}
+        write_checksums(self.space, self.token, {name: sum for name, sum in checksums.items() if sum})
         return report
 
 

@@ -167,12 +167,8 @@ class Store:
     @property
     def report(self) -> BuildReport | None:
         """What the last build or add did; None in a collection of a Roslin that kept no reports."""
-        text = self.report_text()
-        return None if text is None else BuildReport.from_json(self.path, text)
-
-    def report_text(self) -> str | None:
         row = self.connection.execute("SELECT value FROM about WHERE name = ?", (REPORT,)).fetchone()
-        return None if row is None else str(row[0])
+        return None if row is None else BuildReport.from_json(self.path, str(row[0]))
 
     def packed(self) -> Packed:
         """All notes as one table, for algorithms that compare a query with everything; the same object each time."""

@@ -18,20 +18,19 @@ from tempfile import TemporaryFile
 
 import numpy as np
 
-from roslin.collection.arrays import read_checksums
 from roslin.collection.files import (
     ARRAY_NAMES,
     DATABASE,
     REJECTS,
     WARNINGS,
-    array_path,
     holds_other_files,
     publish,
     remove_leftovers,
+    state_path,
     workspace,
     writing,
 )
-from roslin.collection.preparation import Content, Kept, Preparation, id_of, melodies_under
+from roslin.collection.preparation import Content, Preparation, id_of, melodies_under
 from roslin.collection.report import BuildReport
 from roslin.collection.sources import Incoming, Reading, Sources, Spread, check_sources, read
 from roslin.collection.store import Store
@@ -232,8 +231,8 @@ def publish_new(
                 check(writer)
                 if progress:
                     progress(writer.taken + writer.refused, "the index of intervals")
-                report = writer.finish(folder, _kept(folder) if is_removal else None)
-            for path in (*(array_path(space, name, writer.token) for name in ARRAY_NAMES), writer.checksums):
+                report = writer.finish(folder, is_removal=is_removal)
+            for path in (*(state_path(space, name, writer.token) for name in ARRAY_NAMES), writer.checksums):
                 path.replace(folder / path.name)
             lists = () if is_removal else (REJECTS, WARNINGS)
             for name in lists:
@@ -266,9 +265,3 @@ def _clean(folder: Path) -> None:
             remove_leftovers(folder, store.about["token"])
     except CollectionError:
         return
-
-
-def _kept(folder: Path) -> Kept:
-    with Store(folder) as store:
-        checksums = read_checksums(folder, store.about["token"])
-        return Kept(store.report_text(), {name: sum for name, sum in checksums.items() if name in (REJECTS, WARNINGS)})

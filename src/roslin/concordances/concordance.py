@@ -26,11 +26,10 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
-from zipfile import BadZipFile
 
 import numpy as np
 
-from roslin.collection.arrays import ArrayFile, Arrays
+from roslin.collection.arrays import ArrayFile
 from roslin.collection.files import new_token, remove_scratch, write_text
 from roslin.collection.folding import fold
 from roslin.collection.store import Store
@@ -65,7 +64,6 @@ PEOPLE_READ = (
 _WORK = ("work", "work-only", "work-since")  # whoever stops the one may go on with another
 _ABOUT = "about.json"
 _FORM = 3  # of the files; in the first one, pairs of copies were those of the first of them only
-_FORM_OF_NPZ = 2  # pairs in an .npz file, digests in another; still read
 
 ANONYMUS = "Anonymus"
 _NOBODY = frozenset(
@@ -303,17 +301,17 @@ def kept_state(folder: str | Path) -> dict[str, Any] | None:
         about = json.loads((Path(folder) / _ABOUT).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return about if isinstance(about, dict) and about.get("form") in (_FORM, _FORM_OF_NPZ) else None
+    return about if isinstance(about, dict) and about.get("form") == _FORM else None
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], FoundPairs, Words]:
     """What `about.json` says, the pairs, and the digests of all melodies (none where they were not kept)."""
     try:
         about: dict[str, Any] = json.loads((folder / _ABOUT).read_text("utf-8"))
-        if about["form"] not in (_FORM, _FORM_OF_NPZ):
+        if about["form"] != _FORM:
             raise KeyError("form")
         path = folder / about["pairs"]
-        arrays = _pairs_file(path).read() if about["form"] == _FORM else _read_npz(path, about["digests"])
+        arrays = _pairs_file(path).read()
         if arrays is None:
             raise ValueError(f"{path.name} is missing or damaged")
         digests = arrays.pop("digests").reshape(-1, 2)
@@ -322,22 +320,15 @@ def _read(folder: Path) -> tuple[dict[str, Any], FoundPairs, Words]:
         return about, FoundPairs(**known), digests
     except KeyError as error:
         raise CollectionError(
-            f"{folder}: these concordances were found by an earlier version of Roslin, which left out pairs of "
-            "melodies with the same notes; find them again with roslin concordances"
+            f"{folder}: these concordances were found by an earlier version of Roslin; find them "
+            "again with roslin concordances"
         ) from error
-    except (OSError, ValueError, TypeError, BadZipFile) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise CollectionError(f"{folder}: no concordances that can be read ({error})") from error
 
 
 def _pairs_file(path: Path) -> ArrayFile:
     return ArrayFile(path, "pairs 1", PAIR_COLUMNS | {"digests": np.uint64})
-
-
-def _read_npz(path: Path, digests: str) -> Arrays:
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-        columns: Arrays = {name: kept[name] for name in PAIR_COLUMNS}
-    known = np.fromfile(path.with_name(digests), np.uint64) if digests else np.empty(0, np.uint64)
-    return columns | {"digests": known}
 
 
 # -- composers --------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.files import chance_path, read_sealed, write_sealed
+from roslin.collection.files import read_sealed, state_path, write_sealed
 from roslin.collection.store import Store
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.scores import fitted
@@ -368,7 +368,7 @@ def _tails_in(kept: dict[str, Any]) -> dict[str, dict[int, Tail]]:
 
 def tails_of(store: Store, mode: str) -> dict[int, Tail]:
     """The tails of a collection in one mode (`mode_of`) by the number of notes; made if there are none."""
-    path, numbers = chance_path(store.path, store.about["token"]), repr(fitted(mode.split("/")[0]))
+    path, numbers = state_path(store.path, "chance", store.about["token"]), repr(fitted(mode.split("/")[0]))
 
     def known(packed: Packed) -> dict[int, Tail]:
         if len(packed) < _LEAST_CALIBRATED:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.arrays import ArrayFile, Arrays, Room, derived
-from roslin.collection.files import Remembered, index_path
+from roslin.collection.files import Remembered, state_path
 from roslin.collection.store import Store
 from roslin.deadline import check_stopped
 from roslin.matchers import EMD, TWV
@@ -101,7 +101,7 @@ _DTYPES = {
 def open_index(store: Store, progress: Progress | None = None) -> Index:
     """The index of a collection as it is now, made if it is not there."""
     token = store.about["token"]
-    file = ArrayFile(index_path(store.path, token), f"index {INDEX_VERSION}", _DTYPES)
+    file = ArrayFile(state_path(store.path, "index", token), f"index {INDEX_VERSION}", _DTYPES)
 
     def fill(room: Room) -> Arrays:
         made = build_index(store.packed(), progress).arrays

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roslin.collection.arrays import ArrayFile, Arrays, Room, derived
-from roslin.collection.files import Remembered, table_path
+from roslin.collection.files import Remembered, state_path
 from roslin.collection.store import Store
 from roslin.errors import TimeLimitError
 from roslin.matchers import Roslin
@@ -88,7 +88,7 @@ def open_table(store: Store, progress: Progress | None = None) -> MelodyTable:
     def trusted(arrays: Arrays) -> MelodyTable | None:
         return trusted_table(arrays, len(store))
 
-    return derived(table_file(table_path(store.path, token)), Remembered(store.path, token), trusted, fill)
+    return derived(table_file(state_path(store.path, "roslin", token)), Remembered(store.path, token), trusted, fill)
 
 
 def table_file(path: Path) -> ArrayFile:
