@@ -215,6 +215,14 @@ def test_a_table_that_is_none() -> None:
         load(b"incipit,mode\nAve,1\n", "cantus")
 
 
+def test_other_tables_in_a_folder_do_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "chants.csv").write_text(TABLE)
+    (tmp_path / "all" / "decisions.csv").write_text("first,second,answer\na,b,yes\n")
+    with Collection.build(tmp_path / "all", tmp_path / "x.roslin") as collection:
+        assert len(collection) == 1
+
+
 def test_a_cell_without_end() -> None:
     found = list(records(("incipit,volpiano\n" + "x" * 200_000 + ",1---g\nAve,1---d--e").encode(), "cantus"))
     assert found[0].problems[0].reason == "broken CSV"

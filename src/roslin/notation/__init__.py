@@ -104,7 +104,7 @@ for _format in (
     _own("abc", "ABC, versions 1.6 to 2.1", (".abc",), options=("expand_repeats",), counts=True),
     _own("volpiano", "Volpiano, chant; one melody a line", (".volpiano",)),
     _own("gabc", "GABC of Gregorio, chant with its words", (".gabc",)),
-    _own("cantus", "CSV of Cantus Database, melodies in Volpiano", (".csv",), skips=True),
+    _own("cantus", "CSV of Cantus Database, melodies in Volpiano", (), skips=True),
     _own("names", "Note names: c d e, German h, do ré mi", (), matches="looks_like_names"),
     _own(
         "pae",
