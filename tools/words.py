@@ -1,9 +1,9 @@
-"""Count sentences to look at by the style sheet: tools/words.py [FOLDER] [--list PART] [--draw COUNT] [--pages]."""
+"""Sentences to look at by the style sheet: counted (words.py .) or listed (words.py . PART); also: pages, draw."""
 
-import argparse
 import ast
 import random
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,18 +14,19 @@ STYLE = re.compile(
     r"|near(er|est)? to|so (many|long|few)|, too\b)|(^|[.;:] )(What|Who) [a-z]+ [^?]*$|;"
 )
 GENERATED = re.compile(r"_build|_examples|reference/(python|commands|matchers|measures|study)")
-CODE = re.compile(r"^ *(```|~~~).*?^ *\1$|<!--.*?-->|^---$.*?^---$|\]\([^)]*\)|^:\w.*?$", re.MULTILINE | re.DOTALL)
-REFERENCE = ("__init__.py", "evaluate/__init__.py", "truth/__init__.py", "collection/filters/__init__.py")
+CODE = re.compile(
+    r"^ *(```|~~~).*?^ *\1$|<!--.*?-->|^---$.*?^---$|(?<=\])\([^)]*\)|^:\w[^\n]*$", re.MULTILINE | re.DOTALL
+)
 
 
 def pages(root: Path) -> dict[str, str]:
     """The prose of every page written by hand: without code and the addresses of links."""
     found = [path for path in sorted((root / "docs").rglob("*.md")) if not GENERATED.search(path.as_posix())]
-    return {str(path.relative_to(root)): CODE.sub("\n\n", path.read_text("utf-8")) for path in found}
+    return {str(path.relative_to(root)): CODE.sub(" ", path.read_text("utf-8")) for path in found}
 
 
 def strings(node: ast.AST) -> str:
-    """The strings of an expression, with … for values."""
+    """The strings of an expression."""
     parts = [each for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
     return "…".join(str(each.value) for each in sorted(parts, key=lambda each: (each.lineno, each.col_offset)))
 
@@ -33,10 +34,7 @@ def strings(node: ast.AST) -> str:
 def code(root: Path) -> Iterator[tuple[str, str, str]]:
     """Help of commands, error messages, and docstrings: of the reference, and of other public names."""
     package = root / "src" / "roslin"
-    listed = {
-        strings(ast.parse((package / name).read_text("utf-8"))) for name in REFERENCE if (package / name).exists()
-    }
-    public = set("…".join(listed).split("…"))
+    public = re.findall(r'"(\w+)"', "".join(path.read_text("utf-8") for path in package.rglob("__init__.py")))
     for path in sorted(package.rglob("*.py")):
         is_cli, inside = "cli" in path.parts, set[ast.AST]()
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -52,51 +50,34 @@ def code(root: Path) -> Iterator[tuple[str, str, str]]:
                 yield part, path.name, re.sub(r">>>.*?(\n\n|\Z)", "\n\n", ast.get_docstring(node) or "", flags=re.S)
 
 
-def sentences(root: Path) -> list[tuple[str, str, str]]:
+def sentences(root: Path) -> Iterator[tuple[str, str, str]]:
     """Every sentence of at least two words, with its part and file."""
-    texts = [
-        ("docs", name, text) for name, text in {"README.md": (root / "README.md").read_text(), **pages(root)}.items()
-    ]
+    texts = [("docs", name, text) for name, text in pages(root).items()]
     with next(root.glob("src/roslin/**/de.po")).open("rb") as lines:
-        texts += [
-            ("page", "de.po", "\n\n".join([each.id] if isinstance(each.id, str) else each.id))
-            for each in read_po(lines)
-        ]
-    found = []
+        ids = [text for each in read_po(lines) for text in ((each.id,) if isinstance(each.id, str) else each.id)]
+    texts += [
+        ("docs", "README.md", (root / "README.md").read_text("utf-8")),
+        *(("page", "de.po", text) for text in ids),
+    ]
     for part, place, text in [*texts, *code(root)]:
-        for block in re.split(r"\n\s*\n|\n *(?=[-*|#]|\d+\. )| \| ", CODE.sub("\n\n", text)):
+        for block in re.split(r"\n\s*\n|\n *(?=[-*|#]|\d+\. )| \| ", CODE.sub(" ", text)):
             for sentence in re.split(r"(?<=[.?!]) +(?=[A-Z`*\[])", " ".join(block.split()).strip("|-*# ")):
                 if len(re.findall(r"[A-Za-z]{2,}", sentence)) > 1:
-                    found.append((part, place, sentence))
-    return found
+                    yield part, place, sentence
 
 
 if __name__ == "__main__":
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("root", nargs="?", type=Path, default=Path(__file__).parents[1])
-    (
-        options.add_argument("--list"),
-        options.add_argument("--draw", type=int),
-        options.add_argument("--pages", action="store_true"),
-    )
-    asked = options.parse_args()
-    if asked.pages:
-        words = {name: len(text.split()) for name, text in pages(asked.root).items()}
-        print(
-            *(f"{count}\t{name}" for name, count in words.items()),
-            f"{sum(words.values())} on {len(words)} pages",
-            sep="\n",
-        )
-    found = [] if asked.pages else sentences(asked.root)
-    if asked.draw:
-        print(
-            *map("\t".join, random.Random(30).sample([e for e in found if e[0] != "docstrings"], asked.draw)), sep="\n"
-        )
-    for part in dict.fromkeys(part for part, _, _ in found if not asked.draw):
+    root, asked = Path(sys.argv[1]), "".join(sys.argv[2:])
+    found = list(sentences(root))
+    if asked == "pages":
+        print(*(f"{len(text.split())} {name}" for name, text in pages(root).items()), sep="\n")
+    if asked == "draw":
+        seen = [each for each in found if each[0] != "docstrings"]
+        print(*map("\t".join, random.Random(30).sample(seen, 200)), sep="\n")
+    for part in {part: 0 for part, _, _ in found if asked in ("", part)}:
         hits = [each for each in found if each[0] == part and STYLE.search(each[2])]
         only = sum(not STYLE.search(each[2].replace(";", ",")) for each in hits)
-        count = sum(each[0] == part for each in found)
-        if asked.list is None:
-            print(f"{part}\t{count} sentences\t{len(hits)} hits, {only} by a semicolon alone")
-        elif asked.list == part:
-            print(*("\t".join(each[1:]) for each in hits), sep="\n")
+        print(
+            f"{part}: {sum(each[0] == part for each in found)} sentences, {len(hits)} hits, {only} only by a semicolon"
+        )
+        print(*("\t".join(each[1:]) for each in hits if asked), sep="\n")

@@ -102,7 +102,7 @@ def test_the_white_cockade_chain(database: sqlite3.Connection) -> None:
             "9 melodies.",
             "Pitch range between an octave and a minor tenth (12 to 15 semitones). Removed 4 (44 %), 5 left.",
             "Largest interval between a minor sixth and a major sixth (8 to 9 semitones). Removed 1 (20 %), 4 left.",
-            "Duration ratio at most 0.51 (shortest note over longest note). Removed 1 (25 %), 3 left.",
+            "Duration ratio at most 0.51 (shortest note to longest note). Removed 1 (25 %), 3 left.",
             'Contains "fifth up, third down, unison, sixth up" or "third up, unison, unison, sixth up". '
             "Removed 1 (33 %), 2 left.",
         ]

@@ -373,7 +373,7 @@ def test_a_probability_grows_with_certainty_and_with_nearness() -> None:
 
 def test_a_level_below_nothing(starter: Collection) -> None:
     for level in (0.0, 1.0, float("nan")):
-        with Work() as work, pytest.raises(ArgumentError, match="the level must be a doubt between 0 and 1"):
+        with Work() as work, pytest.raises(ArgumentError, match="the level must be between 0 and 1"):
             find_pairs(starter, level, work)
 
 

@@ -47,7 +47,7 @@ def test_the_chain_of_filters_leaves_what_roslin_filter_leaves(starter: Collecti
     assert pool.sentence == (
         "243 melodies. Pitch range between a major sixth and an octave (9 to 12 semitones). 125 left. "
         "Largest interval at most a perfect fifth (7 semitones). 99 left. "
-        "Duration ratio at most 0.5 (shortest note over longest note). 93 left. "
+        "Duration ratio at most 0.5 (shortest note to longest note). 93 left. "
         'Contains "unison, unison, second down" or "third up, unison, unison". 19 left. 18 candidates.'
     )
     assert "white-cockade" not in pool.why

@@ -40,7 +40,7 @@ _SAME_RHYTHM = "Identical with another in exact rhythm, or part of it."
 
 
 class WorkOptions(TypedDict, total=False):
-    """How a search works; `Collection.search` describes each option."""
+    """The options of a search. `Collection.search` describes each of them."""
 
     threads: int
     seconds: float | None
@@ -48,7 +48,7 @@ class WorkOptions(TypedDict, total=False):
 
 
 class SearchOptions(WorkOptions, total=False):
-    """What else a search can be asked for; `Collection.search` describes each option."""
+    """Further options of a search. `Collection.search` describes each of them."""
 
     compare: str | None
     place: str | None

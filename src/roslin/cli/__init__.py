@@ -100,7 +100,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; every refusal becomes one line and an exit code."""
+    """Run the command line. Every error becomes one line and an exit code."""
     from roslin.errors import LossError, RoslinError
 
     repeat_lost_interrupts()

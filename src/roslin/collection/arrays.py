@@ -98,7 +98,7 @@ class ArrayFile:
     dtypes: Mapping[str, npt.DTypeLike]
 
     def read(self, is_whole: Callable[[Path], bool] = is_sealed) -> Arrays | None:
-        """The arrays; None if there is no such file, or it is damaged, or says that it is something else."""
+        """The arrays. None if the file is missing, damaged, or of another kind."""
         try:
             with self.path.open("rb") as file:
                 line = file.read(SEAL_BYTES + _LONGEST_LINE)[SEAL_BYTES:].partition(b"\n")[0].decode()

@@ -144,7 +144,7 @@ Spread = Callable[[Reading, Iterable[_ToRead]], Iterator[list[Incoming]]]
 
 
 def read(sources: Sources, reading: Reading, spread: Spread | None = None) -> Iterator[Incoming]:
-    """Every record of the sources; a source that cannot be read is a refusal. `spread` has it done elsewhere.
+    """Every record of the sources. A source that cannot be read is a refusal. `spread` has it done elsewhere.
 
     A source without a single record is one refusal more, and so are sources that have no melody together.
     """

@@ -35,7 +35,7 @@ class WeakLink:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TuneGroup:
-    """Melodies that are one tune. `members` and `pairs` are in rising order; `doubt` is that of its weakest pair."""
+    """Melodies that are one tune. `members` and `pairs` are in rising order. `doubt` is that of its weakest pair."""
 
     members: Numbers
     pairs: Numbers  # their places among all pairs

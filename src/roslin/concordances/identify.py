@@ -169,7 +169,7 @@ class Identification:
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """What else a cataloguer must know."""
+        """Further remarks for the cataloguer."""
         return (*self.searching, *self._remarks())
 
     def _remarks(self) -> Iterator[str]:
@@ -313,10 +313,10 @@ def identify(
     within: Numbers | None = None,
     work: Work | None = None,
 ) -> Identification:
-    """Who the sources in a collection say that a source is by, which has these melodies.
+    """The composers that sources in a collection name for a source with these melodies.
 
     Only the melodies `within` are searched (all by default), without those of the source itself. `work` has threads, a
-    limit of time for all searches together, and somebody to tell about progress.
+    time limit for all searches together, and a function for progress.
     """
     tried = _distinct(melodies)
     if not tried:

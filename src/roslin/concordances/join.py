@@ -91,7 +91,7 @@ def find_pairs(
     all, and the rest is taken over.
     """
     if not 0 < level < 1:
-        raise ArgumentError(f"the level must be a doubt between 0 and 1; got {level!r}")
+        raise ArgumentError(f"the level must be between 0 and 1; got {level!r}")
     if len(store) < 2:
         none = np.empty(0, np.int64)
         return FoundPairs(none, none, np.empty(0), np.empty(0), none.astype(bool), level, 0, len(store))

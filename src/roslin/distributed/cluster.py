@@ -81,7 +81,7 @@ def _cores() -> int:
 
 
 class ClusterWork(Work):
-    """A cluster at work. `kept` is where what is finished lies, for whoever has to start again."""
+    """A cluster at work. `kept` is the folder of finished parts, for a later start."""
 
     def __init__(
         self,

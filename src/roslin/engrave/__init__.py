@@ -115,7 +115,7 @@ def engrave(
     use_cache: bool = True,
     layout: Layout = "page",
 ) -> Engraving:
-    """Draw a melody. `title` is for screen readers; without one it is made from the melody's own title."""
+    """Draw a melody. `title` is for screen readers. The default is made from the melody's title."""
     options = OPTIONS | _LAYOUTS[layout]
     try:
         key = _key(melody, options)

@@ -159,7 +159,7 @@ class Judges:
 
     @property
     def note(self) -> str:
-        """What a reader of the intervals must know."""
+        """Remarks for readers of the intervals."""
         return (
             f"judges: how far a mean moves with other experts (standard deviation over {len(self.values)} panels of "
             f"{self.experts}, drawn with replacement); low and high cover other queries and other experts, comparisons "

@@ -272,7 +272,7 @@ _PLANNED = "Fewer comparisons, planned before looking, show more: roslin evaluat
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a number of queries can show among a number of pairs, before any result is looked at.
+    """The differences that a number of queries can show among a number of pairs, before any result is known.
 
     `smallest_p` is that of a pair in which one system wins every query, and `smallest_holm` its value after Holm's
     correction. `detectable` is the smallest difference that the median pair would show in four of five cases (infinite
@@ -319,7 +319,7 @@ def needed_queries(alpha: float) -> int:
 
 
 def reach(comparisons: Sequence[Comparison]) -> Reach:
-    """What could be shown by these comparisons, all pairs of one measure."""
+    """The differences that these comparisons, all pairs of one metric, can show."""
     if not comparisons:
         raise ArgumentError("there are no comparisons to look at")
     first = comparisons[0]

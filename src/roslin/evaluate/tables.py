@@ -208,7 +208,7 @@ def _truth_names(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def remarks(evaluations: Sequence[Evaluation]) -> list[str]:
-    """What was odd about the input, a sentence each; what does not hold under every truth says under which."""
+    """Remarks on the input, one sentence each. A remark for some truths only names them."""
     truths_of: dict[str, list[str]] = {}
     for name, evaluation in zip(_truth_names(evaluations), evaluations, strict=True):
         for sentence in _remarks(evaluation):

@@ -194,7 +194,7 @@ class EventStore(StudyStore):
             return Receipt((key,), row.sequence + 1)
 
     def complete(self, name: str) -> str:
-        """The receipt of a participant who has nothing left to judge; always the same one."""
+        """The receipt of a participant who has finished, always the same one."""
         with self._holding(name) as (connection, row):
             told = events_of(connection, name)
             if not is_complete(told):

@@ -123,7 +123,7 @@ Source = OaiList | SruSearch
 
 @dataclass(slots=True)
 class Harvested:
-    """How far a harvest is."""
+    """The progress of a harvest."""
 
     address: str
     asked: dict[str, Any]

@@ -131,7 +131,7 @@ class Matcher(Named, ABC):
 
     @property
     def is_indexed(self) -> bool:
-        """Whether it makes an index of all candidates, so that one call for all is better than many for parts."""
+        """Whether it makes an index of all candidates. One call for all is then faster than many for parts."""
         return False
 
     @abstractmethod

@@ -49,7 +49,7 @@ _INSIDE = ("segment", "measure", "whole")  # what agrees is what agrees within
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What some notes of the query and some of the candidate do to the distance."""
+    """The effect of some notes of the query and of the candidate on the distance."""
 
     kind: str
     query_places: tuple[Rows, ...] = ()
@@ -77,7 +77,8 @@ class Step:
 
     @property
     def facing(self) -> Pairs:
-        """Each note of the query with the note of the candidate beside it, alike or not; of runs, place by place."""
+        """Each note of the query with the corresponding note of the candidate, equal or not. Runs are listed place by
+        place."""
         places = zip(self.query_places, self.candidate_places, strict=False)
         return tuple(pair for mine, theirs in places for pair in _beside(mine, theirs))
 
@@ -131,7 +132,7 @@ class Explanation:
         steps: Iterable[Step],
         tempo: float | None = None,
     ) -> Explanation:
-        """The explanation that these steps make; `tempo` where the matcher knows it."""
+        """The explanation of these steps, with the `tempo` if the matcher knows it."""
         listed = tuple(steps)
         leading = next((step.within for step in listed if step.kind == "measure" and step.within is not None), None)
         about: tuple[Any, ...]
@@ -174,7 +175,7 @@ class Explanation:
 
     @property
     def table(self) -> Table:
-        """The steps as rows; weight that moves, move by move."""
+        """The steps as rows, with one row for each move of weight."""
         return steps_table(self)
 
     @property

@@ -70,12 +70,12 @@ class Fusion(Matcher):
 
     @property
     def leading(self) -> Matcher:
-        """What decides most in the heaviest member; of equals, in the first."""
+        """The part with the largest weight in the heaviest member, or in the first of equals."""
         weights = self._weights
         return self.members[weights.index(max(weights))].leading
 
     def longest(self, query: Melody) -> int:
-        """What the slowest member allows."""
+        """The limit of the slowest member."""
         return min(member.longest(query) for member in self.members)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:

@@ -24,7 +24,7 @@ def tunes_path() -> Path:
 
 
 def truth_path() -> Path:
-    """What belongs together: `list query document group`, group 1 the most similar."""
+    """A line `list query document group`, with group 1 the most similar."""
     return _FOLDER / "truth.qrel"
 
 

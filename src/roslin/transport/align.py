@@ -266,7 +266,7 @@ def unit_of(points: PointSets, setting: Setting) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Where the query lies in the document, and how far from it."""
+    """The place of the query in the document, and its distance."""
 
     distance: float
     tempo: float

@@ -190,7 +190,7 @@ def truth_of_groups(grouped: Mapping[str, Grouped], method: Method) -> Truth:
 
 
 def groups_of(rankings: QueryRankings, method: Method) -> Grouped:
-    """The groups of one query, with everything that led to them; all experts of `rankings` count."""
+    """The groups of one query, with the data they follow from. All participants of `rankings` count."""
     arranged = arrange(rankings, method.unranked, method.min_votes)
     pvalues = method.pvalues(arranged.ranks)
     begins = group_starts(pvalues < method.alpha, method)

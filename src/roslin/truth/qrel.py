@@ -255,7 +255,7 @@ def write_truth(truth: Truth, path: str | Path, format: str | None = None) -> No
     """Write a truth in the form of the file's ending: `.json` (everything), `.qrel`, `.txt` or `.csv` (groups, no
     gains).
 
-    `format`: one of `WRITERS` instead; `trec` has gains, and no name.
+    `format`: one of `WRITERS` instead. `trec` has gains, and no name.
     """
     text = truth_writer(path, format)(truth)
     write_whole(Path(path), text)

@@ -382,7 +382,7 @@ class NullGroups:
 
     @property
     def p(self) -> float:
-        """How often noise gives at least as many groups as were found; what was found counts as one shuffle."""
+        """How often noise gives at least as many groups as were found. The observed groups count as one shuffle."""
         return float((np.count_nonzero(self.shuffled >= self.found) + 1) / (len(self.shuffled) + 1))
 
     def sentence(self, what: str = "rankings") -> str:

@@ -63,7 +63,7 @@ class Registry(Mapping[str, Thing]):
         self._is_loaded = False
 
     def register(self, thing: Given) -> Given:
-        """Make a thing known under its name; also as a decorator."""
+        """Register an object under its name. Also works as a decorator."""
         self._add(self._adapt(thing, ""))
         return thing
 
@@ -72,7 +72,7 @@ class Registry(Mapping[str, Thing]):
         return sorted(self, key=str.lower)
 
     def find(self, name: str) -> Thing:
-        """What has this name, however it is written; an unknown one lists all."""
+        """The object with this name, in any spelling. An unknown name raises an error that lists all."""
         if self._fold(name) not in self._names:
             self._load()
         known = self._names.get(self._fold(name))

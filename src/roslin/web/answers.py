@@ -337,7 +337,7 @@ class SearchAnswer(BaseModel):
 
 
 class CollectionAnswer(BaseModel):
-    """What is searched."""
+    """The collection that is searched."""
 
     title: str
     melodies: int

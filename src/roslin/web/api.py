@@ -116,7 +116,7 @@ def matchers() -> list[MatcherAnswer]:
 
 @router.get("/api/collection")
 def collection(library: Opened) -> CollectionAnswer:
-    """What is searched."""
+    """The collection that is searched."""
     return CollectionAnswer(title=library.title, melodies=len(library.collection), roslin=version("roslin"))
 
 

@@ -308,7 +308,7 @@ def groups(
 def group(
     request: Request, library: Opened, shelf: OnShelf, door: AtDoor, name: str, asked: Annotated[GroupAsked, Query()]
 ) -> Response:
-    """One group: notation, sources, pairs, and what people say."""
+    """One group: notation, sources, pairs and decisions."""
     opened = _opened(shelf)
     summary = _group(opened, name)
     drawn, glyphs = shelf.drawn(opened, summary)

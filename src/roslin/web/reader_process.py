@@ -141,7 +141,8 @@ _MOST_COMPLAINTS = 5
 
 
 def choices(data: bytes, name: str, *, melodies: int, notes: int, letters: int) -> dict[str, Any]:
-    """What can be searched for in a file, as the values of an `UploadAnswer`. Its name only helps to tell the notation.
+    """What can be searched for in a file, as the values of an `UploadAnswer`. Its name only helps to recognise the
+    notation.
 
     At most so many `melodies` are listed; a query has at most so many `notes` and, as text, `letters`.
     """

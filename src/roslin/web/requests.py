@@ -58,7 +58,9 @@ class NarrowParams(BaseModel):
     pitch_range: str = Field(default="", max_length=60, description="Semitones from the lowest to the highest note.")
     max_interval: str = Field(default="", max_length=60, description="Semitones of the largest step.")
     note_count: str = Field(default="", max_length=60, description="Number of notes.")
-    duration_ratio: str = Field(default="", max_length=60, description="Shortest note over longest note, 0 to 1.")
+    duration_ratio: str = Field(
+        default="", max_length=60, description="Ratio of the shortest to the longest note, 0 to 1."
+    )
     intervals: str = Field(default="", max_length=_MAX_WORDS, description="It contains: fifth up, third down.")
     only: tuple[Choice, ...] = Field(
         default=(),

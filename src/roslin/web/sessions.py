@@ -69,7 +69,7 @@ class SessionSigner:
         return signer(self._key, **_salted(purpose)).sign(text).decode()
 
     def text(self, purpose: str, token: str, seconds: int | None = None) -> str | None:
-        """The text of a token that is not older than this; None if the signature is wrong, or it is too old."""
+        """The text of a token that is not older than this. None if the signature is wrong, or the token too old."""
         try:
             if seconds is None:
                 return Signer(self._key, **_salted(purpose)).unsign(_bytes(token)).decode()

@@ -119,7 +119,7 @@ class Roslin(Matcher):
         return np.sqrt(shorter * (np.minimum(longer, _CAP * shorter) if self.place == "anywhere" else longer))
 
     def evidence(self, scores: Ints, own: int, size: int, others: Ints, sizes: Ints) -> Distances:
-        """What speaks for melodies with these scores, self-scores and numbers of notes; in units, the more the better.
+        """The evidence for melodies with these scores, self-scores and numbers of notes, in units.
 
         It is the score, less a little of the distance, so that of melodies that agree as well the one of much the same
         length comes first. Only the part in common counts: a melody that is shorter than the query is judged by itself.
@@ -130,7 +130,7 @@ class Roslin(Matcher):
         return np.asarray(scores + _OF_DISTANCE * common * (scores / scale - 1.0))
 
     def own_score(self, query: Melody) -> int:
-        """What the query reaches with itself."""
+        """The score of the query with itself."""
         own = np.empty(1, dtype=np.int32)
         kernels.self_scores(self.encoded(query, [query]), self.tables(query, 1), own)
         return int(own[0])

@@ -294,7 +294,7 @@ class TWV(Transport):
         return self.distances_of([self.matched(query, packed, possible)])
 
     def matched(self, query: Melody, packed: Packed, possible: Flags | None) -> MatchedSegments:
-        """What is found in some of the candidates; `distances_of` puts the parts together."""
+        """The segments found in some of the candidates. `distances_of` combines them."""
         asked, stored = self.query_points([query]), self.points(packed)
         if possible is not None:
             shape = int(segments(asked, self.segment, self.step).offsets[-1]), len(packed)

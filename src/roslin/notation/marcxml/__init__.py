@@ -82,9 +82,9 @@ def origin_of(record: CatalogueRecord) -> Origin | None:
 
 
 def linked_records(stream: BinaryIO) -> Iterator[tuple[str, list[str]]]:
-    """For each record of MARC 21 its number, and the numbers of those that its fields 787 link to, as written.
+    """The number of each MARC 21 record, with the numbers of the records that its fields 787 link to, as written.
 
-    A file that is not whole is refused where that shows: what comes after is not known.
+    An incomplete file is refused at the place where it breaks off.
     """
     for found in catalogue_records(stream):
         if isinstance(found, Problem):

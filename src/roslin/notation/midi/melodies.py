@@ -35,7 +35,7 @@ _MOST_PLAYED = 5_000  # notes; longer melodies without a beat keep the times of 
 def records(
     file: File, strict: bool, track: int | None, channel: int | None, voices: Voices, grids: Grids
 ) -> list[Record]:
-    """A record for each melody that is wanted; problems of the file as a whole are said with the first."""
+    """A record for each required melody. Problems of the whole file are listed with the first."""
     if track is not None and not 1 <= track <= len(file.tracks):
         raise refusal("no such track", f"1 to {len(file.tracks)}", str(track))
     wanted: list[tuple[Track, list[Note]]] = []
