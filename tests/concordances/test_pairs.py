@@ -181,7 +181,7 @@ def test_a_piece_of_something_else_is_refused(starter: Collection, tmp_path: Pat
     with pytest.raises(CollectionError, match=r"damaged: table.bin is not what was written"):
         PairPiece(damaged)(0)
     journal = Journal(tmp_path, json.loads((tmp_path / "about.json").read_text()))
-    with pytest.raises(ArgumentError, match=r"pairs-000001.bin must be there"):
+    with pytest.raises(ArgumentError, match=r"pairs-000001.bin is missing"):
         journal.columns(join._PAIRS, 2)
 
 

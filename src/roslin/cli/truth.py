@@ -355,7 +355,7 @@ def _sizes(text: str, queries: int) -> list[int]:
         raise typer.BadParameter(f"--candidates must be a number, or two with a dash; got {text}")
     low, high = int(least), int(most or least)
     if not 1 <= low <= high:
-        raise typer.BadParameter(f"--candidates must be at least 1, and the least before the most; got {text}")
+        raise typer.BadParameter(f"--candidates must be at least 1, with the smaller number first; got {text}")
     return [low + round((high - low) * k / max(queries - 1, 1)) for k in range(queries)]
 
 

@@ -170,7 +170,7 @@ class Concordances:
     # -- files ------------------------------------------------------------------------------------------------------
 
     def write(self, folder: str | Path, digests: Words | None = None, beyond: FoundPairs | None = None) -> None:
-        """Keep them in a folder, all or nothing. With the digests of all melodies a later comparison can go on.
+        """Keep them in a folder, all or nothing. The digests of all melodies allow a later comparison to continue.
 
         `beyond`: the same pairs and others beyond the level, for another level and for a later comparison.
         """

@@ -83,8 +83,8 @@ def find_pairs(
 ) -> FoundPairs:
     """All pairs that are the same tune with a doubt of at most `level`: a probability of at least 1 - level.
 
-    Chance must not explain a pair, either: it would bring at most one for one of the two. Melodies that the measure
-    cannot tell apart are pairs however short they are; their probability says what that is worth.
+    At most one chance match may be expected for one of the two melodies. Melodies that the measure cannot tell apart
+    are pairs however short they are; their probability says what that is worth.
 
     `new`: only pairs with at least one of these melodies. `folder`: where finished work is kept. Not `exact`: only
     melodies that share something rare are compared (`blocking`). `earlier`: only what is new since is compared with

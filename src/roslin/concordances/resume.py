@@ -76,7 +76,7 @@ class Journal:
             result = self._file(stage, number).read()
             if result is None:
                 path = self._file(stage, number).path
-                raise ArgumentError(f"{path} must be there; the same command makes it again")
+                raise ArgumentError(f"{path} is missing; run the same command again to make it")
             yield result
 
     def columns(self, stage: Stage, count: int) -> Arrays:

@@ -115,7 +115,7 @@ def check(made: PairDecision) -> None:
     if len(made.note) > MAX_NOTE:
         raise ArgumentError(f"a note must have at most {MAX_NOTE} characters; got {len(made.note)}")
     if not made.id or not _TIME_FORM.fullmatch(made.time) or datetime.fromisoformat(made.time).year > _LAST_YEAR:
-        raise ArgumentError(f"the time must be like 2026-11-16T10:30:00.000000Z; got {made.time!r}")
+        raise ArgumentError(f"the time must have the form 2026-11-16T10:30:00.000000Z; got {made.time!r}")
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:

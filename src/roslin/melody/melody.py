@@ -68,7 +68,7 @@ def writer(form: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True, slots=True)
 class SignatureChange:
-    """A new clef, key signature or metre in the middle of a melody; None leaves that one as it was."""
+    """A new clef, key signature or metre in the middle of a melody. None leaves it unchanged."""
 
     onset_ticks: int
     clef: str | None = None
@@ -215,7 +215,7 @@ class Melody:
 
     @property
     def end_ticks(self) -> int:
-        """Where the last note ends. Rests after it are not part of the table."""
+        """The end of the last note. Rests after it are not part of the table."""
         sounding = self.notes[~self.notes["is_grace"]]
         return int((sounding["onset_ticks"] + sounding["duration_ticks"]).max()) if len(sounding) else 0
 

@@ -83,13 +83,12 @@ class Hit:
 class Ranking:
     """The list for one query, best first. `values` are of the kind of the run, or None if it has only an order.
 
-    `seconds` is the time that the search took. `refusal` says why a system could not take the query; its list is empty
-    then. `is_cut_in_a_tie`: the first document that was left out is as good as the last of the list. `expected` are the
-    numbers of chance matches, `remarks` are sentences for the user. `unfinished` says how much was compared when
-    the time was over; it is empty for a list that is complete. `ranks` are given where the list was chosen from a
-    longer one, in which its documents have these ranks. `distances` are given where the values are something else,
-    `same` and `coincides` as for `Hit`. `agreeing` is the number of all melodies searched that have every note of the
-    query.
+    `seconds` is the time of the search. `refusal` is the reason if a system refused the query, whose list is then
+    empty. `is_cut_in_a_tie`: the first omitted document is tied with the last of the list. `expected` are the numbers
+    of chance matches, `remarks` are sentences for the user. `unfinished` is the part that was compared when the time
+    limit was reached, empty for a complete list. `ranks` are given where the list was chosen from a longer one, in
+    which its documents have these ranks. `distances` are given where the values are something else, `same` and
+    `coincides` as for `Hit`. `agreeing` is the number of all melodies searched that have every note of the query.
     """
 
     query: str

@@ -57,7 +57,7 @@ def read(
     format: Annotated[Literal["json", "svg", "midi"], Query()] = "json",
     layout: Annotated[Literal["page", "narrow"], Query()] = "page",
 ) -> Response:
-    """A query as it is understood: its notes, drawn and ready to be played. `layout` is that of the drawing."""
+    """A query as Roslin reads it: its notes, a drawing, and data for playing them. `layout` is that of the drawing."""
     melody = query_of(asked, library.collection, library.settings)
     if format != "json":
         return _as_file(melody, format)

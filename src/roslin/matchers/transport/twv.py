@@ -286,10 +286,10 @@ class TWV(Transport):
         return [slice(first, end) for first, end in zip(cut.first.tolist(), cut.end.tolist(), strict=True)]
 
     def distances_where(self, query: Melody, packed: Packed, possible: Flags | None) -> Distances:
-        """The distances, when `possible` (segments x candidates) says where a match within the radius may be.
+        """The distances. `possible` (segments x candidates) marks all possible matches within the radius.
 
-        None: everywhere. Where there is none it may be true, where there is one it must be. It is about the query in
-        the documents; the other direction, with `both`, is looked for everywhere. Infinite: found nowhere.
+        It must be true for every match, and None means everywhere. It is about the query in the documents. The other
+        direction, with `both`, is searched everywhere. A distance is infinite if no segment is found.
         """
         return self.distances_of([self.matched(query, packed, possible)])
 

@@ -68,7 +68,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(stream: BinaryIO, *, strict: bool, skipped: bool = False) -> Iterator[Record]:
-    """A record for each incipit of music. Incipits without music are among them only where `skipped` asks for them."""
+    """A record for each incipit of music. Incipits without music are included only with `skipped`."""
     for found in catalogue_records(stream):
         if isinstance(found, Problem):
             yield Record(None, (found,))
