@@ -129,7 +129,7 @@ def test_records_are_listed_with_their_surest_pair(collection: Path, tmp_path: P
             ("export", "pdf", "COLLECTION", "-o", "x"),
             "unknown export 'pdf'; known: pairs, groups, records, graphml, truth",
         ),
-        (("marc", "COLLECTION", "--per-record", "FOLDER"), "patches need a folder of their own"),
+        (("marc", "COLLECTION", "--per-record", "FOLDER"), "patches need a new or empty folder"),
         (("marc", "COLLECTION", "-o", "x", "--language", "nl"), "unknown language 'nl'; known: en, de, fr, it"),
         (("review", "accept", "COLLECTION", "nobody", "x", "--author", "A"), "unknown melody 'nobody'"),
         (
