@@ -9,9 +9,7 @@ from fastapi import APIRouter, File, Query, Request, UploadFile
 from fastapi.responses import JSONResponse, Response
 
 from roslin.matchers import matcher
-from roslin.melody import Melody
 from roslin.notation.query import editable
-from roslin.playback import midi_bytes
 from roslin.report.flow import flow_svg
 from roslin.report.player import drawing, playing
 from roslin.web.answers import (
@@ -34,6 +32,7 @@ from roslin.web.readers import READERS
 from roslin.web.requests import BrowseParams, ExplainParams, ListParams, QueryParams, offered, query_of
 from roslin.web.search import Show, find, query_used
 from roslin.web.search import explain as explained
+from roslin.web.site import FileFormat, as_file, base_of, linked_answer
 
 router = APIRouter(responses=RESPONSES)
 
@@ -54,13 +53,13 @@ async def search(request: Request, library: Opened, asked: Annotated[ListParams,
 def read(
     library: Opened,
     asked: Annotated[QueryParams, Query()],
-    format: Annotated[Literal["json", "svg", "midi"], Query()] = "json",
+    format: Annotated[Literal["json"] | FileFormat, Query()] = "json",
     layout: Annotated[Literal["page", "narrow"], Query()] = "page",
 ) -> Response:
     """A query as Roslin reads it: its notes, a drawing, and data for playing them. `layout` is that of the drawing."""
     melody = query_of(asked, library.collection, library.settings)
     if format != "json":
-        return _as_file(melody, format)
+        return as_file(melody, format)
     line = editable(asked.q, melody)
     answer = ReadAnswer(
         notation=melody.notation,
@@ -87,11 +86,18 @@ def melodies(library: Opened, asked: Annotated[BrowseParams, Query()]) -> Browse
 
 
 @router.get("/api/melodies/{id:path}", response_model=MelodyAnswer)
-def melody(library: Opened, id: str, format: Annotated[Literal["json", "svg", "midi"], Query()] = "json") -> Response:
-    """One melody: all that is known about it, its drawing, or its sound."""
+def melody(
+    request: Request,
+    library: Opened,
+    id: str,
+    format: Annotated[Literal["json", "jsonld"] | FileFormat, Query()] = "json",
+) -> Response:
+    """One melody: all that is known about it, as JSON or linked data, or a file of its notes."""
     found = library.collection[id]
+    if format == "jsonld":
+        return linked_answer(library, found, base_of(request))
     if format != "json":
-        return _as_file(found, format)
+        return as_file(found, format)
     return JSONResponse(MelodyAnswer.of(found, library.settings.link_to(found)).model_dump())
 
 
@@ -118,10 +124,3 @@ def matchers() -> list[MatcherAnswer]:
 def collection(library: Opened) -> CollectionAnswer:
     """The collection that is searched."""
     return CollectionAnswer(title=library.title, melodies=len(library.collection), roslin=version("roslin"))
-
-
-def _as_file(melody: Melody, format: str) -> Response:
-    if format == "svg":
-        return Response(drawing(melody).svg, media_type="image/svg+xml")
-    headers = {"Content-Disposition": 'attachment; filename="melody.mid"'}
-    return Response(midi_bytes(melody), media_type="audio/midi", headers=headers)

@@ -16,7 +16,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Scope
 
 from roslin.sandbox import shared_worker
-from roslin.web import api, concordances, health, identify, lists, pages, reconcile, static_files
+from roslin.web import api, concordances, health, identify, lists, pages, reconcile, site, static_files
 from roslin.web.connections import Ending, Patience, UntilTheEnd
 from roslin.web.errors import add_handlers, answer
 from roslin.web.health import Health
@@ -142,7 +142,7 @@ def create_app(settings: Settings) -> FastAPI:
     app = application(
         settings,
         Guarding(_OTHER_NAMES, answer, inner=(InTheirLanguage,), embedded_by=settings.embed),
-        [room.router for room in (api, health, identify, lists, pages, reconcile, concordances, static_files)],
+        [room.router for room in (api, health, identify, lists, pages, reconcile, concordances, site, static_files)],
         opened,
         version=version("roslin"),
         description=_ABOUT,

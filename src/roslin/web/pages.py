@@ -31,6 +31,7 @@ from roslin.web.requests import ExplainParams, SearchParams, SideParams, offered
 from roslin.web.search import Found, Show, find, found_as, query_used
 from roslin.web.search import explain as explained
 from roslin.web.sentences import expected_number
+from roslin.web.site import FILES, base_of, file_of, formats_of, linked_answer, page_of, wants_linked_data
 
 _CHOSEN = ("roslin-castle", "greensleeves", "auld-lang-syne", "ode-to-joy", "la-folia", "frere-jacques")
 _BARS = 4
@@ -157,9 +158,11 @@ def explain(library: Opened, asked: Annotated[ExplainParams, Query()]) -> Respon
 
 
 @router.get("/melodies/{id:path}")
-def melody(library: Opened, id: str) -> Response:
-    """One melody."""
-    found = library.collection[id]
+def melody(request: Request, library: Opened, id: str) -> Response:
+    """One melody; as linked data, if the client prefers it."""
+    found, base = library.collection[id], base_of(request)
+    if wants_linked_data(request):
+        return linked_answer(library, found, base)
     name, link = found.title or id, library.settings.link_to(found)
     context = {
         "melody": found,
@@ -168,8 +171,13 @@ def melody(library: Opened, id: str) -> Response:
         "written": written(found),
         "link": link,
         "citation": as_text(found, link),
+        "files": {format: FILES[format] for format in formats_of(found)},
+        "canonical": page_of(base, id),
+        "picture": file_of(base, id, "svg") if len(found) else "",
     }
-    return _page(library, "melody.html", context)
+    response = _page(library, "melody.html", context)
+    response.headers["Vary"] = "Accept"
+    return response
 
 
 @router.get("/about")
