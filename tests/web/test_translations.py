@@ -28,7 +28,7 @@ TEMPLATES = [
 SCRIPTS = [path for path in sorted((WEB / "static").glob("*.js")) if path.stem not in _IN_ENGLISH]
 _FILLED_IN = re.compile(r"\$\{(?:[^{}]|\{[^{}]*\})*\}")
 # Names, which are the same in every language.
-NAMES = {"Roslin", "MIDI", "JSON", "CSV", "TREC", "ABC", "va", "GET", "POST"}
+NAMES = {"Roslin", "MIDI", "JSON", "LD", "CSV", "TREC", "ABC", "va", "GET", "POST"}
 
 
 def test_the_catalogues_are_those_of_the_page() -> None:
