@@ -66,7 +66,7 @@ def _abc(melody: Melody) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class Download:
     """A format of one melody: its name on a page, its media type, the suffix of its files, and its writer."""
 
     name: str
@@ -76,11 +76,11 @@ class File:
 
 
 FILES = {
-    "midi": File(N_("MIDI file"), "audio/midi", "mid", midi_bytes),
-    "svg": File(N_("Drawing"), "image/svg+xml", "svg", lambda melody: drawing(melody).svg),
-    "pae": File("Plaine & Easie", "text/plain", "pae", _pae),
-    "abc": File("ABC", "text/vnd.abc", "abc", _abc),
-    "mei": File("MEI", "application/mei+xml", "mei", mei_from_melody),
+    "midi": Download(N_("MIDI file"), "audio/midi", "mid", midi_bytes),
+    "svg": Download(N_("Drawing"), "image/svg+xml", "svg", lambda melody: drawing(melody).svg),
+    "pae": Download("Plaine & Easie", "text/plain", "pae", _pae),
+    "abc": Download("ABC", "text/vnd.abc", "abc", _abc),
+    "mei": Download("MEI", "application/mei+xml", "mei", mei_from_melody),
 }
 FileFormat = Literal["midi", "svg", "pae", "abc", "mei"]
 
