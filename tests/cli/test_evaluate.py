@@ -205,7 +205,7 @@ def test_several_truths(folder: Path) -> None:
     assert good["fine"] == pytest.approx((5 / 9 + 1 / 2) / 2)
     assert tau == {"system": "Kendall's tau", "mine": 1.0, "fine": 1.0}
     same = roslin("evaluate", "--truth", "truth.qrel", "--truth", "truth.qrel", "good.run", code=2, folder=folder)
-    assert same.stderr.endswith("roslin: two truths are called 'mine'; give each ground truth a different name\n")
+    assert same.stderr.endswith("roslin: two truths are called 'mine'; give each truth a different name\n")
 
 
 def test_remarks_on_every_truth(folder: Path, tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def chosen_truths(truths: Any) -> list[tuple[Truth, dict[str, Any]]]:
         found.append((truth, about))
     for name, count in Counter(truth.name for truth, _ in found).items():
         if name and count > 1:
-            raise ArgumentError(f"two truths are called {name!r}; give each ground truth a different name")
+            raise ArgumentError(f"two truths are called {name!r}; give each truth a different name")
     return found
 
 

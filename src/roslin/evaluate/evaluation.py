@@ -184,7 +184,7 @@ def evaluate(
     names = [run.name for run in systems]
     for name in names:
         if names.count(name) > 1:
-            raise ArgumentError(f"two runs are called {name!r}; every run needs a name of its own (that of its file)")
+            raise ArgumentError(f"two runs are called {name!r}; give each run a different name (NAME=FILE)")
     for run in systems:
         if run.queries and not any(query in known for query in run.queries):
             theirs, ours = (shortened(next(iter(queries))) for queries in (run.queries, known))

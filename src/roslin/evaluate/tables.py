@@ -89,7 +89,7 @@ def _columns(fixed: tuple[str, ...], names: Sequence[str], what: str) -> tuple[s
         if name in fixed:
             raise ArgumentError(f"a {what} cannot be called {name!r}, which is a column of the table; rename it")
         if names.count(name) > 1:
-            raise ArgumentError(f"two {what}s are called {name!r}; every {what} needs a name of its own")
+            raise ArgumentError(f"two {what}s are called {name!r}; give each {what} a different name")
     return (*fixed, *names)
 
 
