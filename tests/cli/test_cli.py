@@ -74,6 +74,11 @@ def test_help_imports_nothing_heavy() -> None:
         assert f"'{heavy}'" not in modules
 
 
+def test_printing_help_imports_nothing_heavy() -> None:
+    """Plug-ins are read before a command is chosen, and need none of these either."""
+    assert loaded_by("--help").isdisjoint({"numpy", "scipy", "sqlite3", "jinja2", "pyarrow"})
+
+
 WITH_LIST_OF_MODULES = """
 import atexit, sys
 from roslin.cli import main

@@ -31,14 +31,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from roslin.errors import ArgumentError, PluginError, RoslinError
 from roslin.values.parameters import Named, shown
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+    import numpy as np
+    import numpy.typing as npt
 
 VARIABLE = "ROSLIN_PLUGINS"
 _ROOT = Path(__file__).parents[1]
@@ -175,12 +175,14 @@ def class_of_function(base: type[Value], given: Given, expected: str) -> type[Va
     """The class made from `base` whose `function` is this one; `expected` describes it in errors."""
     function, name, summary, reference = given
     own = getattr(function, "__name__", type(function).__name__)
+    signature = None
     with suppress(ValueError):  # compiled code may have no signature
         signature = inspect.signature(function)
-        try:
+    try:
+        if signature is not None:
             signature.bind(None, None)
-        except TypeError:
-            raise ArgumentError(f"a function must take {expected}; got {own}{signature}") from None
+    except TypeError:
+        raise ArgumentError(f"a function must take {expected}; got {own}{signature}") from None
     called = name or _NOT_IN_A_NAME.sub("", own)
     lines = (inspect.getdoc(function) or "").strip().splitlines() if hasattr(function, "__name__") else []
     module = str(getattr(function, "__module__", None) or type(function).__module__)
@@ -208,6 +210,8 @@ def one_number_each(found: Any, count: int, expected: str, *, undefined: bool = 
 
     Infinity is a number here, minus infinity is none; `undefined`: NaN is allowed.
     """
+    import numpy as np  # not for `roslin --help`, which knows plug-ins
+
     try:
         array = np.asarray(found)
     except ValueError:  # lists of different lengths
