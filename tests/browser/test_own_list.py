@@ -66,7 +66,7 @@ def test_a_list_is_kept_noted_ordered_and_taken_along(page: Page, tmp_path: Path
     expect(page.locator("[data-listed]")).to_have_count(1)
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Empty my list").click()
-    expect(page.get_by_text("Nothing is in your list yet.")).to_be_visible()
+    expect(page.get_by_text("Your list is empty.")).to_be_visible()
 
 
 def test_a_list_is_shared_by_its_address(page: Page, browser: Browser, server: Server) -> None:
@@ -105,7 +105,7 @@ def test_what_others_left_in_the_browser_does_no_harm(page: Page, broken: str) -
     page.goto("/list")
     page.evaluate("text => localStorage.setItem('roslin.list', text)", broken)
     page.reload()
-    expect(page.get_by_text("Nothing is in your list yet.")).to_be_visible()
+    expect(page.get_by_text("Your list is empty.")).to_be_visible()
     gather(page, "100")
     expect(page.locator("#own-list")).to_have_text("My list (1)")
 
