@@ -62,7 +62,7 @@ def test_axe_has_nothing_to_say_in_other_languages(page: Page, language: str) ->
 HEADINGS = {
     "de": "Melodien finden, die Ihrer ähneln",
     "fr": "Trouvez des mélodies qui ressemblent à la vôtre",
-    "it": "Trovate melodie che somigliano alla vostra",
+    "it": "Trovare melodie simili",
     "en": "Find melodies that resemble yours",
 }
 

@@ -124,10 +124,10 @@ def test_from_the_link_to_the_receipt_by_mouse(plain: Served, visit: Callable[..
         page.get_by_role("button", name="Less similar").click()
     page.get_by_role("button", name="Continue to the end").click()
     page.get_by_role("button", name="Finish the practice").click()
-    expect(page.locator("#feedback")).to_contain_text(f"You agree with most people on {len(expected) - 1} of")
+    expect(page.locator("#feedback")).to_contain_text(f"Your answer is the most common one for {len(expected) - 1} of")
     first = page.locator("#feedback li").first
     expect(first).to_have_attribute("data-right", "false")
-    expect(first).to_contain_text("Most people say:")
+    expect(first).to_contain_text("Most common answer:")
     check("experiment-practice.png")
     page.keyboard.press("u")  # the practice can be changed even now
     expect(page.locator("#feedback")).to_be_hidden()

@@ -340,7 +340,7 @@ def test_in_german(study: Served, browser: Browser) -> None:
     page.keyboard.press("1")
     said(page, "Kandidat 1 ähnelt der Suchmelodie")
     expect(page.locator("#kept")).to_have_text("Alles ist gespeichert.")
-    expect(page.locator(".candidate").first.locator(".play")).to_have_attribute("aria-label", "Kandidat 1 abspielen")
+    expect(page.locator(".candidate").first.locator(".play")).to_have_attribute("aria-label", "Kandidat 1 anhören")
     context.close()
 
 

@@ -108,7 +108,7 @@ def test_methods_side_by_side(page: Page) -> None:
     viewport = page.viewport_size
     assert viewport is not None
     assert (first["x"] + first["width"] <= second["x"]) == (viewport["width"] > 1000)
-    expect(page.get_by_text("Also found by method 2.").first).to_be_visible()
+    expect(page.get_by_text("Also found by matcher 2.").first).to_be_visible()
     page.get_by_label("Matcher 3").select_option("us")
     page.get_by_role("button", name="Compare").click()
     expect(page.locator(".columns > section")).to_have_count(3)

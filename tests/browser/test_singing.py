@@ -167,8 +167,8 @@ def test_a_quick_note_far_from_its_neighbours_is_no_scoop(page: Page) -> None:
         ("refuse('NotAllowedError')", "Allow it in the browser’s settings"),
         ("refuse('NotFoundError')", "No microphone was found"),
         ("refuse('NotReadableError')", "Another program is using the microphone"),
-        ("Object.defineProperty(window, 'isSecureContext', { value: false })", "by https or from this computer"),
-        ("Object.defineProperty(navigator, 'mediaDevices', { value: undefined })", "cannot listen to a microphone"),
+        ("Object.defineProperty(window, 'isSecureContext', { value: false })", "only on HTTPS pages and on localhost"),
+        ("Object.defineProperty(navigator, 'mediaDevices', { value: undefined })", "cannot use a microphone"),
     ],
 )
 def test_why_the_page_cannot_listen(page: Page, script: str, sentence: str) -> None:

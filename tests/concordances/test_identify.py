@@ -141,7 +141,7 @@ def test_the_record_itself_is_left_out(collection: Collection) -> None:
 
 def test_a_record_that_names_somebody_else_is_told(collection: Collection) -> None:
     found = identify([source(TUNE, "999-1.1.1", "Leo, Leonardo")], collection)
-    assert "The record itself names Leo, Leonardo; no close source does." in found.remarks
+    assert "The record itself names Leo, Leonardo, but no close source does." in found.remarks
     alone = identify([source(TUNE, "999-1.1.1", "Hasse, Johann Adolf")], collection)
     assert "The record itself names Hasse, Johann Adolf, as 1 source does." in alone.remarks
     nobody = identify([source(TUNE, "999-1.1.1", "[Anonymus]")], collection)
