@@ -209,7 +209,7 @@ def test_a_walk_with_a_screen_reader(trial: Page) -> None:
     trial.keyboard.press("Shift+ArrowUp")
     said(trial, "Candidate 3 is now number 1 of 2, above candidate 2.")
     trial.keyboard.press("Shift+ArrowUp")
-    said(trial, "Candidate 3 stays where it is.")
+    said(trial, "Candidate 3 stays in its place.")
     assert trial.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     assert trial.locator("[aria-live], [role=alert]").count() == 1
 
