@@ -1,5 +1,5 @@
 # make demo    set everything up and show what Roslin does
-# make quick   set everything up and run the tests that take a minute: no browser, cluster, kill or PostgreSQL
+# make quick   set everything up and run the fast tests: no browser, cluster, kill or PostgreSQL
 # make test    set everything up and run all tests
 # make sanitize   run the tests of the kernels with sanitizers in the kernels (needs gcc)
 # make check   formatting, lint, types, direction of imports

@@ -323,7 +323,10 @@ def test_votes_and_power(folder: Path) -> None:
             ["simulate", "-o", "x.csv", "--candidates", "4-"],
             "--candidates must be a number, or two with a dash; got 4-",
         ),
-        (["simulate", "-o", "x.csv", "--candidates", "24-4"], "must be at least 1, with the smaller number first; got 24-4"),
+        (
+            ["simulate", "-o", "x.csv", "--candidates", "24-4"],
+            "must be at least 1, with the smaller number first; got 24-4",
+        ),
         (["simulate", "-o", "x.csv", "--candidates", "0"], "--candidates must be at least 1"),
         (
             ["simulate", "-o", "x.csv", "--seed", "-1"],

@@ -111,7 +111,7 @@ def test_a_query_with_nothing_relevant_is_kept(tmp_path: Path) -> None:
         ("t.qrel", "mine q a 1.5\n", r"t.qrel:1: bad group; expected a whole number; found '1\.5'"),
         ("t.qrel", "mine q a -1\n", "t.qrel:1: bad group; expected 0 or more; found -1"),
         ("t.qrel", "mine q a 1\nother q b 1\n", "t.qrel:2: a second list in one file .*expected mine; found other"),
-        ("t.qrel", "a 101 x 1\nb 102 x 1\n", "t.qrel:2: a second list in one file .*say format='trec'"),
+        ("t.qrel", "a 101 x 1\nb 102 x 1\n", "t.qrel:2: a second list in one file .*give format='trec'"),
         ("t.qrels", "q 0 a high\n", "t.qrels:1: bad relevance; expected a number; found 'high'"),
         ("t.qrels", "q 0 a nan\n", "t.qrels:1: bad relevance; expected a number; found 'nan'"),
         ("t.qrel", b"mine q a 1\nmine q \xff 1\n", "t.qrel:2: the file is not text; expected UTF-8"),

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from html import escape
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -230,9 +230,10 @@ def sitemap_part(request: Request, library: Opened, part: int) -> Response:
 
 
 def _xml(whole: str, part: str, addresses: list[str]) -> Response:
-    listed = "".join(f"<{part}><loc>{escape(address)}</loc></{part}>\n" for address in addresses)
-    start = f'<?xml version="1.0" encoding="UTF-8"?>\n<{whole} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
-    return Response(f"{start}{listed}</{whole}>\n", media_type="application/xml")
+    root = Element(whole, xmlns="http://www.sitemaps.org/schemas/sitemap/0.9")
+    for address in addresses:
+        SubElement(SubElement(root, part), "loc").text = address
+    return Response(tostring(root, encoding="utf-8", xml_declaration=True), media_type="application/xml")
 
 
 # -- addresses of RISM Online ------------------------------------------------------------------------------------------
