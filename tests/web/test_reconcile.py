@@ -89,6 +89,13 @@ def test_bad_requests_are_named(client: TestClient, form: dict[str, str], messag
     assert message in answer.json()["error"]["message"]
 
 
+def test_a_batch_has_the_time_of_one_search(settings: Settings) -> None:
+    with TestClient(create_app(replace(settings, search_seconds=0.0))) as impatient:
+        answer = impatient.post("/reconcile", data={"queries": json.dumps({"q0": {"query": JOY}})})
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"]
+
+
 def test_every_site_may_reconcile(client: TestClient) -> None:
     answer = client.get("/reconcile", headers={"Origin": "http://127.0.0.1:3333"})
     assert answer.headers["Access-Control-Allow-Origin"] == "*"

@@ -9,6 +9,7 @@ on one half of the composers of RISM and counted on the other half (dev/measurem
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from roslin.errors import ArgumentError, RoslinError, UnknownNameError
+from roslin.errors import ArgumentError, RoslinError, TimeLimitError, UnknownNameError
 from roslin.matchers import matcher
 from roslin.melody import Melody
 from roslin.notation.query import surest
@@ -26,7 +27,7 @@ from roslin.search import Request as SearchRequest
 from roslin.search import search
 from roslin.search.work import Work
 from roslin.web.answers import AboutAnswer
-from roslin.web.library import Library, Opened
+from roslin.web.library import BusyError, Library, Opened
 from roslin.web.progress import Wait, while_waited_for
 from roslin.web.rendering import rendered
 from roslin.web.requests import QueryParams, readings_of
@@ -150,10 +151,14 @@ def _manifest(library: Library, base: str) -> dict[str, object]:
 
 def _reconciled(library: Library, cells: Mapping[str, Cell], wait: Wait) -> dict[str, object]:
     answers: dict[str, object] = {}
+    began = time.monotonic()
     for place, (name, cell) in enumerate(cells.items()):
         wait.report(place / len(cells))
+        left = library.settings.search_seconds - (time.monotonic() - began)
         try:
-            run = searched(library, cell.query, cell.limit)
+            run = searched(library, cell.query, cell.limit, left)
+        except (BusyError, TimeLimitError):  # a batch has the time of one search; without all cells it is no answer
+            raise
         except RoslinError as error:  # one cell that cannot be read must not cost the others
             answers[name] = {"result": [], "error": str(error)}
         else:
@@ -161,13 +166,14 @@ def _reconciled(library: Library, cells: Mapping[str, Cell], wait: Wait) -> dict
     return answers
 
 
-def searched(library: Library, text: str, most: int) -> Run:
-    """The ranked list for a cell."""
+def searched(library: Library, text: str, most: int, allowed: float) -> Run:
+    """The ranked list for a cell, within this many seconds."""
+    ends = time.monotonic() + allowed
     collection, chosen = library.collection, matcher("roslin")
     readings = readings_of(QueryParams.model_construct(q=text), collection, library.settings)
 
     def one(query: Melody) -> Run:
-        with library.slot() as seconds:
+        with library.slot(ends - time.monotonic()) as seconds:
             return search(SearchRequest(query, chosen, most), collection, Work(seconds=seconds))
 
     return surest(readings, one, collection.__getitem__).run
