@@ -38,7 +38,6 @@ _TIMES_AT_ONCE = 10
 MOST_BEGINNINGS = 50_000
 # Melodies at infinity cannot be compared with the query and are in no list.
 _FARTHEST = float(np.finfo(np.float64).max)
-# Evidence that differs by less is equal but for rounding; the fit decides.
 # Fetching the ids of this many melodies is faster than making the order of all ids.
 _TIES = 1000
 

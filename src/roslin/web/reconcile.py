@@ -31,6 +31,7 @@ from roslin.web.library import BusyError, Library, Opened
 from roslin.web.progress import Wait, while_waited_for
 from roslin.web.rendering import rendered
 from roslin.web.requests import QueryParams, readings_of
+from roslin.web.site import base_of
 
 CERTAIN = 1e-5  # the most expected chance matches of a candidate that is marked as a match
 BATCH = 10  # cells of one request; each is a search
@@ -116,7 +117,7 @@ async def _answered(request: Request, library: Library, queries: str, extend: st
     if extend:
         return JSONResponse(_extended(library, _read(_EXTENSION, "extend", extend)))
     if not queries:
-        return JSONResponse(_manifest(library, str(request.base_url).rstrip("/")))
+        return JSONResponse(_manifest(library, base_of(request)))
     cells = _read(_CELLS, "queries", queries)
     if len(cells) > _MOST_CELLS:
         raise ArgumentError(f"queries has {len(cells)} cells; send at most {_MOST_CELLS} in one request")

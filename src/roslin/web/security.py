@@ -89,7 +89,7 @@ def client_of(scope: Scope) -> str:
 
 
 class Limiter:
-    """Lets each client do something `most` times at once, and again at the rate of `most` times in so many seconds.
+    """Lets each client do something `most` times at once, and again at the rate of `most` times in `seconds`.
 
     For each client it stores when all its turns will be free again. It forgets the clients that it has not seen for the
     longest time.
