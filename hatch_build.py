@@ -20,9 +20,11 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # What ROSLIN_TARGET may be, and the platforms that such a wheel is for.
-_PLATFORMS = {
+PLATFORMS = {
     "x86_64-linux-gnu.2.17": "manylinux_2_17_x86_64.manylinux2014_x86_64",
     "aarch64-linux-gnu.2.17": "manylinux_2_17_aarch64.manylinux2014_aarch64",
+    "x86_64-linux-musl": "musllinux_1_2_x86_64",
+    "aarch64-linux-musl": "musllinux_1_2_aarch64",
     "x86_64-macos": "macosx_11_0_x86_64",
     "aarch64-macos": "macosx_11_0_arm64",
     "x86_64-windows": "win_amd64",
@@ -40,8 +42,8 @@ class KernelsHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, before the files of the wheel are collected."""
         target, build = _target(), _build()
-        if target and target not in _PLATFORMS:
-            self.app.abort(f"ROSLIN_TARGET must be one of {', '.join(_PLATFORMS)}; got {target!r}")
+        if target and target not in PLATFORMS:
+            self.app.abort(f"ROSLIN_TARGET must be one of {', '.join(PLATFORMS)}; got {target!r}")
         try:
             build.build(target)
         except build.BuildError as error:
@@ -49,11 +51,14 @@ class KernelsHook(BuildHookInterface[Any]):
         if version == "editable":
             return
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{_PLATFORMS[target] if target else _this_platform()}"
+        build_data["tag"] = f"py3-none-{PLATFORMS[target] if target else _this_platform()}"
         for path in (
-            build.LIBRARIES / target / build.STAMP.name,
+            *(build.LIBRARIES / target / record.name for record in (build.STAMP, build.COMPILED_WITH)),
             *(build.library(level, target) for level in build.levels(target)),
         ):
+            build_data["force_include"][str(path)] = f"roslin/native/lib/{path.name}"
+        if build.find_spec("ziglang"):
+            path = build.build_wasm()
             build_data["force_include"][str(path)] = f"roslin/native/lib/{path.name}"
 
 

@@ -30,9 +30,9 @@ import numpy as np
 from roslin import Collection, Melody
 from roslin.concordances.certainty import LEVELS
 from roslin.concordances.join import find_pairs
+from roslin.deadline import Work
 from roslin.display.table import Table
 from roslin.notation import records
-from roslin.search.work import Work
 
 SUNG = {"A", "R", "H", "I", "In", "Gr", "Al", "Of", "Cm", "Tc", "Sq"}  # with melodies of their own
 LEAST_NOTES = 12

@@ -37,8 +37,8 @@ from roslin.concordances.certainty import LEVELS
 from roslin.concordances.concordance import Concordances, SourceRecord, kinds_table, surname
 from roslin.concordances.join import find_pairs
 from roslin.concordances.pairs import FoundPairs
+from roslin.deadline import Work
 from roslin.display.table import Table
-from roslin.search.work import Work
 from roslin.truth import read_truth
 
 SEARCHED = 200

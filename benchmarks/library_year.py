@@ -103,7 +103,8 @@ def main() -> None:
             records |= {number: gone.pop(number) for number in back}
             texts = [records[each] if each in records else deleted(each) for each in (*numbers, *back)]
             changes, whole = exported(folder / "new.xml", texts), exported(folder / "all.xml", list(records.values()))
-            shutil.copytree(folder / "live.roslin", folder / "whole.roslin")
+            if month == 1:
+                shutil.copytree(folder / "live.roslin", folder / "whole.roslin")
             seconds, report = timed(update, changes, folder / "live.roslin")
             complete, _ = timed(update, whole, folder / "whole.roslin", complete=True)
             build, _ = timed(write.build, whole, folder / "fresh.roslin")
@@ -113,7 +114,6 @@ def main() -> None:
             counts = " ".join(str(report.count(each)) for each in ("added", "changed", "removed"))
             equal = "yes" if found[0] == found[1] == found[2] else "NO"
             print(month, len(records), counts, f"{seconds / build:.1%} {complete / build:.1%}", equal, flush=True)
-            shutil.rmtree(folder / "whole.roslin")
 
 
 if __name__ == "__main__":

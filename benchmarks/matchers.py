@@ -35,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 from real_data import FRAGMENTS, packed_fragments
 from roslin import Melody, matcher, matchers
 from roslin.matchers import US, Matcher
-from roslin.represent.packed import Packed
+from roslin.represent.packed import Packed, pack
 
 SEED = 4
 PIECE = 4096
@@ -132,7 +132,7 @@ def _us_over_numpy(queries: list[Melody], packed: Packed) -> float:
     index = packed.keep((chosen.name, chosen.n), chosen._index)
     ratios = []
     for query in queries:
-        lists = list(zip(*index.find(chosen._grams(query)), strict=True))
+        lists = list(zip(*index.find(chosen._index(pack([query])).grams), strict=True))
         expected = 1 - _count(index.melodies, lists, len(packed)) / len(lists)
         assert np.allclose(chosen.distances(query, packed), expected)
         for _ in range(ROUNDS):

@@ -10,7 +10,7 @@ or with `--tunes` the tunes of the books that the music21 package carries (some 
 segments of seven notes, of tunes also for their first twenty, at one tempo and at five, the 10 and the 50 nearest: CPU
 time of a search (median, p90, worst), as a multiple of the time to read the index once, and of a search that is told
 the distance of the last result beforehand (what finding the limit costs); share of melodies that get an EMD; in the
-end, what five tempos cost as a multiple of one. Peers, in the same run: reading the index; a straightforward Numba
+end, what five tempos cost as a multiple of one. Peers, in the same run: reading the index; a straightforward
 brute force over all alignments of all melodies (timed on a sample of them, and scaled up); two threads; the first tenth
 of the melodies. On that sample the search must give the list of the brute force.
 
@@ -35,6 +35,7 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
 from real_data import FRAGMENTS, packed_fragments
+from roslin.deadline import Work
 from roslin.matchers import EMD
 from roslin.native import kernels
 from roslin.notation import records
@@ -43,7 +44,6 @@ from roslin.represent.packed import Packed
 from roslin.represent.points import point_sets
 from roslin.search.engines.emd import Index, NearestByEmd, build_index
 from roslin.search.refine import Best, refine
-from roslin.search.work import Work
 from roslin.transport.align import Document, Query, Setting, pair_of
 from roslin.types import Floats
 
@@ -129,7 +129,7 @@ def _case(
 ) -> list[float]:
     """Print what a case takes; the CPU seconds of each search."""
     moving = [Query.of(point_sets(packed.take(numbers[[k]])), case.setting, case.notes) for k in range(len(numbers))]
-    _search(moving[0], int(numbers[0]), case, packed, index, 1)  # compiled, and in memory
+    _search(moving[0], int(numbers[0]), case, packed, index, 1)  # in memory
     seconds, told, shares = [], [], []
     for query, number in zip(moving, numbers.tolist(), strict=True):
         began = time.process_time()

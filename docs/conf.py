@@ -44,6 +44,42 @@ python_maximum_signature_line_length = 88
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 
+# Addresses of pages that were merged or removed. Each one leads to the page that has its content today.
+moved_pages = {
+    "concepts/exact-search": "concepts/transport.html#exact-search",
+    "concepts/explanation": "howto/python.html#explanation",
+    "concepts/index": "concepts/meaning.html",
+    "concepts/measures/counts": "concepts/measures/relevance.html#formulas",
+    "concepts/measures/curves": "concepts/measures/relevance.html#curves",
+    "concepts/measures/gain": "concepts/measures/relevance.html#gain-and-overlap",
+    "concepts/measures/index": "howto/evaluate.html#choose-metrics",
+    "concepts/measures/overlap": "concepts/measures/relevance.html#overlap",
+    "concepts/measures/preference": "concepts/measures/relevance.html#binary-preference",
+    "concepts/measures/ranks": "concepts/measures/relevance.html#formulas",
+    "concepts/measures/ties": "concepts/measures/significance.html#ties",
+    "concepts/names": "howto/python.html#named-values",
+    "concepts/objects": "howto/python.html#run",
+    "concepts/privacy": "howto/privacy.html",
+    "concepts/reading/abc": "concepts/reading/pae.html#abc",
+    "concepts/reading/chant": "concepts/reading/pae.html#chant",
+    "concepts/reading/midi": "concepts/reading/scores.html#midi",
+    "concepts/reading/names": "concepts/reading/index.html#note-names",
+    "concepts/run": "howto/python.html#run",
+    "concepts/systems": "concepts/matchers.html",
+    "concepts/twv": "concepts/transport.html#segments",
+    "howto/assistants": "reference/api.html#assistants",
+    "howto/browser": "howto/search-page.html",
+    "howto/data": "howto/campaign.html#get-public-ground-truths",
+    "howto/engraving": "howto/python.html#draw-and-play-melodies",
+    "howto/explain": "howto/searching.html#see-why-a-result-was-found",
+    "howto/harvest": "howto/marcxml.html#harvest-records-from-a-server",
+    "howto/index": "index.html",
+    "howto/publish": "howto/server.html#publish-a-page-without-a-server-program",
+    "howto/runs": "howto/evaluate.html#run-files",
+    "reference/index": "reference/commands.html",
+    "tutorials/index": "tutorials/melody.html",
+}
+
 # Looks
 html_theme = "pydata_sphinx_theme"
 html_title = "Roslin"

@@ -16,7 +16,7 @@ from roslin.collection.store import check
 from roslin.errors import FormatError, PlaceError, ReadingWarning
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.represent.edits import EditCosts, edit_distance
-from roslin.represent.strings import contour_string, rhythm_string
+from roslin.represent.strings import strings_of
 from roslin.run import Run
 from roslin.starter import demo_query, tunes_path
 
@@ -268,8 +268,8 @@ def test_a_search_is_limited_to_a_mask_numbers_or_ids(four: Collection) -> None:
         (np.zeros(0, dtype=bool), "within: the mask has 0 values, the collection 4 melodies"),
         ([1.5], r"within must be a selection, ids, numbers of melodies .*, or a mask .*; got 1\.5"),
         (np.array([1.0, 2.0]), r"within must be .*; got 1\.0"),
-        ([0, -1], "within: there is no melody -1; the collection has 4 melodies, from 0 on"),
-        (np.array([4]), "within: there is no melody 4; the collection has 4 melodies, from 0 on"),
+        ([0, -1], "within: there is no melody -1; the collection has 4 melodies, numbered from 0"),
+        (np.array([4]), "within: there is no melody 4; the collection has 4 melodies, numbered from 0"),
         ([10**30], "within: there is no melody 10{30};"),
         (["melody-1", "nobody"], "within: unknown melody 'nobody'; known: melody-1, "),
         ("melody", "within: unknown melody 'melody'; known: melody-1, "),
@@ -503,9 +503,9 @@ def test_candidates_have_their_costs_also_those_that_did_not_pass(starter: Colle
     assert table.columns == ("id", "title", "composer", "contour cost", "rhythm cost", "contour cost 2", "why")
     assert any(row["contour cost"] > 6 for row in table.rows)
     for row in table.rows:
-        contour, rhythm = contour_string(starter[row["id"]]), rhythm_string(starter[row["id"]])
-        assert row["contour cost"] == edit_distance(contour_string(query), contour, costs)
-        assert row["rhythm cost"] == edit_distance(rhythm_string(query), rhythm)
+        contour, rhythm = strings_of(starter[row["id"]]).contour, strings_of(starter[row["id"]]).rhythm
+        assert row["contour cost"] == edit_distance(strings_of(query).contour, contour, costs)
+        assert row["rhythm cost"] == edit_distance(strings_of(query).rhythm, rhythm)
         assert row["contour cost 2"] == edit_distance("UDU", contour)
     assert starter.filter(note_count(high=0)).candidates.rows == ()
 

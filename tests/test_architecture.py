@@ -191,7 +191,7 @@ PAGE = (SOURCE.parents[1] / "dev" / "architecture.md").read_text("utf-8")
 
 # What a newcomer asks, and where the answer is. The page names the room of each, and its folder where it has one.
 QUESTIONS = {
-    "Where is the clef of a Plaine & Easie incipit read?": ("notation/pae/signatures.py", "read_clef"),
+    "Where is the clef of a Plaine & Easie incipit read?": ("notation/pae/incipit.py", "read_clef"),
     "Where does a search decide which melodies to compare exactly?": ("search/refine.py", "refine"),
     "Where are the parameters of a search checked?": ("search/request.py", "Request"),
     "Where is E computed?": ("search/chance.py", "Null"),

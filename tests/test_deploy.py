@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
@@ -63,9 +64,26 @@ def test_what_compose_starts(compose: dict[str, Any]) -> None:
             assert source.startswith("./") or source in compose["volumes"], source
     build = services["roslin"]["build"]
     assert (DEPLOY / build["context"] / build["dockerfile"]).resolve() == DEPLOY / "Dockerfile"
+    assert build["target"] == "study"
+    assert services["roslin"]["volumes"] == [f"./study:{folder_of('study')}"]
     # Only the proxy can be reached from outside, and no password stands in a command.
     assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
     assert not any("PASSWORD" in word for word in services["roslin"]["command"])
+
+
+def test_what_compose_starts_for_a_search_page() -> None:
+    found = yaml.safe_load((DEPLOY / "search" / "compose.yaml").read_text("utf-8"))
+    server, proxy = found["services"]["roslin"], found["services"]["proxy"]
+    assert server["command"][:2] == ["roslin", "serve"]
+    assert {word for word in server["command"] if word.startswith("--")} <= options_of(["serve"])
+    assert (DEPLOY / "search" / server["build"]["context"] / server["build"]["dockerfile"]).is_file()
+    assert server["build"]["target"] == "search"
+    assert server["volumes"] == [f"./library:{folder_of('search')}"]
+    (subnet,) = (each["subnet"] for each in found["networks"]["default"]["ipam"]["config"])
+    assert server["command"][server["command"].index("--proxy") + 1] == subnet
+    assert "ports" not in server
+    variables = re.findall(r"\{\$(\w+)", (DEPLOY / "search" / "Caddyfile").read_text("utf-8"))
+    assert set(variables) == set(proxy["environment"])
 
 
 def test_the_programs_of_the_database_are_as_new_as_the_database(compose: dict[str, Any]) -> None:
@@ -75,11 +93,25 @@ def test_the_programs_of_the_database_are_as_new_as_the_database(compose: dict[s
     assert int(client[1]) >= int(server)
 
 
-def test_the_image_has_what_a_study_needs() -> None:
-    text = (DEPLOY / "Dockerfile").read_text("utf-8")
-    extras = re.search(r"locked\.py ((?:\w+ )+)>", text)
-    assert extras
-    assert locked(extras[1].split(), PROJECT, LOCK)
+def images() -> dict[str, str]:
+    """The images of the Dockerfile: their steps by their names."""
+    _, *parts = re.split(r"^FROM .* AS (\w+)$", (DEPLOY / "Dockerfile").read_text("utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def folder_of(image: str) -> str:
+    return str(re.findall(r"^WORKDIR (.*)$", images()[image], re.MULTILINE)[-1])
+
+
+def test_the_images_have_what_a_search_page_and_a_study_need() -> None:
+    extras = {image: re.findall(r"locked\.py ((?:\w+ )+)>", steps) for image, steps in images().items()}
+    assert extras == {"search": ["web compiler "], "study": ["experiment postgresql parquet "]}
+    for [needed] in extras.values():
+        assert locked(needed.split(), PROJECT, LOCK)
+    for steps in images().values():
+        assert re.findall(r"^USER (.*)$", steps, re.MULTILINE)[-1] == "roslin"
+        [command] = re.findall(r"^CMD (.*)$", steps, re.MULTILINE)
+        assert options_of([word for word in json.loads(command) if word not in ("roslin", "--help")]) is not None
     ignored = (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8").split()
     assert {"src", "tools", "README.md", "LICENSE", "pyproject.toml", "requirements.lock"}.isdisjoint(ignored)
 
@@ -145,12 +177,23 @@ def test_an_extra_or_a_package_that_is_not_there_is_named() -> None:
         locked(["web"], PROJECT, LOCK.replace("\nuvicorn==", "\nunicorn=="))
 
 
+def test_a_release_publishes_both_images() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8"))
+    job = workflow["jobs"]["image"]
+    assert {each["image"] for each in job["strategy"]["matrix"]["include"]} == set(images())
+    for each in job["strategy"]["matrix"]["include"]:
+        words = shlex.split(each["try"])
+        assert words[0] == "roslin"
+        assert options_of(words[1:-1] if words[-1].startswith("-") else words[1:])
+
+
 @pytest.mark.parametrize("path", ["deploy/Dockerfile", "tools/environment.sh"])
 def test_everything_that_is_downloaded_is_checked(path: str) -> None:
     commands = [line for line in (ROOT / path).read_text("utf-8").splitlines() if re.search(r"install\b.* --\w", line)]
     installing = [line for line in commands if "--requirement" in line or "--no-deps" in line]
-    assert ["--require-hashes" in line for line in installing] == [True, False]
-    assert "--no-deps --no-build-isolation" in installing[1]
+    own = [line for line in installing if "--require-hashes" not in line]
+    assert len(own) == 1
+    assert "--no-deps --no-build-isolation" in own[0]
 
 
 # -- what is served -------------------------------------------------------------------------------------------------

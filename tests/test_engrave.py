@@ -244,6 +244,7 @@ LENGTHS = [
 ]
 
 
+@pytest.mark.long
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.sampled_from(LENGTHS), st.integers(40, 90), st.booleans()), min_size=1, max_size=20),
@@ -478,6 +479,7 @@ def test_several_at_once(worker: Worker) -> None:
 # -- real incipits ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_real_incipits(data_folder: Path, worker: Worker) -> None:
     with gzip.open(data_folder / "rism" / "incipits.jsonl.gz", "rt", encoding="utf-8") as file:
         lines = random.Random(5).sample(file.readlines(), 60)

@@ -185,9 +185,9 @@ def test_open_cases(page: str, golden: dict[str, Any]) -> None:
     assert average_dynamic_recall(castle["gt"], castle["result"]) == near(padded[1])
 
 
-def test_the_tie_break_table_is_the_one_in_the_docs(page: str) -> None:
-    """tests/evaluate counts the docs' table again by brute force."""
-    docs = table((ROOT / "docs" / "concepts" / "measures" / "adr.md").read_text("utf-8"), "truth | swaps")
+def test_the_tie_break_table_is_the_one_about_the_paper(page: str) -> None:
+    """tests/evaluate counts the table again by brute force."""
+    docs = table((ROOT / "dev" / "papers" / "typke-2006.md").read_text("utf-8"), "truth | swaps")
     counted = table(page, "ground truth | ADR ties")
     assert [row[1:] for row in docs] == [row[1:] for row in counted]
     assert [groups_of(row[0]) for row in docs] == [groups_of(row[0]) for row in counted]
@@ -201,7 +201,7 @@ def test_the_counter_example_of_the_tie_break(page: str) -> None:
         assert adr_tie_break([["1"], ["2"], ["3"], ["4"]], ranking.split(",")) == near(value)
 
 
-# -- GOLDEN.md, section 2: paper 003 ----------------------------------------------------------------------------------
+# -- GOLDEN.md, section 2: Serrà (2007) -----------------------------------------------------------------------------
 
 SERRA = {
     "FN": "FN",
@@ -302,7 +302,7 @@ def test_areas_under_the_lift_curves(page: str) -> None:
 
 # -- GOLDEN.md, section 3.3: systems under six groupings --------------------------------------------------------------
 
-# Paper 004, Table 4: GAM, O, US, TWV, L(P3), L(DP), FM.
+# Urbano et al. (2010), Table 4: GAM, O, US, TWV, L(P3), L(DP), FM.
 TABLE_4 = {
     "All-2": [0.66, 0.65, 0.642, 0.571, 0.558, 0.543, 0.518],
     "Any-2": [0.59, 0.607, 0.604, 0.558, 0.52, 0.503, 0.498],

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import importlib
 import json
 import os
@@ -7,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -41,6 +43,12 @@ def is_gone(process_id: int) -> bool:
         return status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z"
     except (ProcessLookupError, FileNotFoundError):
         return True
+
+
+def _unread(process_id: int) -> int:
+    """The number of bytes that a process was sent and has not read."""
+    with Path(f"/proc/{process_id}/fd/0").open("rb") as received:
+        return int.from_bytes(fcntl.ioctl(received, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 @pytest.fixture
@@ -81,13 +89,14 @@ def test_killed_in_mid_work(worker: Worker) -> None:
 
     thread = threading.Thread(target=ask)
     thread.start()
-    until(worker._lock.locked)
+    until(lambda: _unread(process) > 0)  # before that, the worker could find it dead and start another one
     os.kill(process, signal.SIGKILL)
     thread.join()
     assert str(failed[0]) == "sounding: the worker process crashed (SIGKILL)"
     assert pitches(worker) == [60, 62, 64]
 
 
+@pytest.mark.long
 def test_a_hang_is_ended() -> None:
     with Worker() as worker:
         pitches(worker)
@@ -102,6 +111,7 @@ def test_a_hang_is_ended() -> None:
         assert pitches(worker) == [60, 62, 64]
 
 
+@pytest.mark.long
 def test_a_request_that_nobody_reads_is_ended_too() -> None:
     with Worker() as worker:
         pitches(worker)
@@ -187,6 +197,7 @@ del forgotten
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ending", "code"), [("", 0), (FORK, 0), (DROP, 0), ("raise SystemExit(3)", 3), ("os._exit(4)", 4)]
 )

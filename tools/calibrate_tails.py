@@ -18,8 +18,6 @@ from roslin import Collection
 from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES
 from roslin.search import chance
 
-__all__: list[str] = []
-
 
 def main() -> int:
     """Calibrate and write."""

@@ -28,12 +28,13 @@ from scipy.stats import poisson
 
 from real_data import INCIPITS
 from roslin import Collection, Melody
+from roslin.benchmark.queries import cut
 from roslin.matchers import Roslin
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.represent.line import melodic_line
 from roslin.search.chance import decoy
 from roslin.starter import tunes_path
-from roslin_data import cut, songs
+from roslin_data import songs
 
 COLLECTIONS = {"RISM incipits": "rism", "Essen songs": "essen", "starter": "starter"}
 LEVELS = (0.001, 0.01, 0.1, 1.0)

@@ -33,9 +33,9 @@ from roslin.concordances.certainty import FITTED, Fitted, probability
 from roslin.concordances.concordance import is_nobody, surname
 from roslin.concordances.join import find_pairs
 from roslin.concordances.pairs import FoundPairs
+from roslin.deadline import Work
 from roslin.display.table import Table
 from roslin.notation.record import record_of
-from roslin.search.work import Work
 from roslin.types import Floats
 
 BOUNDS = (1.0, 0.98, 0.95, 0.9, 0.8, 0.6, 0.4, 0.2, 0.1, 0.0)

@@ -14,7 +14,7 @@ with a and b the scores divided as the distance divides them, T = 0.026. A quadr
 first note of a gap costs at least as much as the next; what the longer melody has after the last pair has one price.
 The search needs these conditions (`rounding.check`).
 
-Fitted on the share `fit`; the round is chosen on the share `choose`; `tools/report_roslin.py` reports on `report`. Each
+Fitted on the share `fit`; the round is chosen on the share `choose`; `roslin benchmark` reports on `report`. Each
 catalogue counts the same, whole melodies, their first 12 notes and fragments of 12 notes alike. What is fitted for
 melody, rhythm or contour alone sees nothing else of the notes.
 
@@ -36,14 +36,23 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from roslin.matchers.roslin.notes import contours, encoded, one
-from roslin.matchers.roslin.rounding import check
-from roslin.matchers.roslin.scores import COMPARED, UNITS, FittedWorth, tables
-from roslin.matchers.roslin.values import PAIR, SKIP_MELODY, Encoded, Tables
+from roslin.benchmark.queries import cut
+from roslin.matchers.roslin.scores import (
+    COMPARED,
+    PAIR,
+    SKIP_MELODY,
+    UNITS,
+    Encoded,
+    FittedWorth,
+    Tables,
+    check,
+    tables,
+)
+from roslin.matchers.roslin.table import contours, encoded, one
 from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.types import Floats, Numbers
-from roslin_data import Material, cut, material
+from roslin_data import Material, material
 
 TARGET = Path(__file__).parent.parent / "src" / "roslin" / "matchers" / "roslin" / "scores.json"
 TEMPERATURE, TO_START, TO_LAST = 0.026, 0.0005, 0.002

@@ -23,7 +23,6 @@ from simulated_singers import RATE
 _STATIC = Path(__file__).resolve().parents[1] / "src" / "roslin" / "web" / "static"
 _ADDRESS = "http://roslin.localhost"
 _FULL_SCALE = 32_767  # of 16 bits, as a microphone has
-_TAPPED_PITCH = 71
 
 _SAMPLES = (
     "Float32Array.from(new Int16Array(Uint8Array.from(atob(text), sign => sign.charCodeAt(0)).buffer), x => x / 32767)"
@@ -52,14 +51,13 @@ def listening_page(chromium: str) -> Iterator[Page]:
 
 def hear(page: Page, samples: npt.NDArray[np.float32]) -> list[dict[str, Any]]:
     """The notes in a sound: onset and offset in seconds, the pitch as heard, and the semitone."""
-    heard: list[dict[str, Any]] = _ask(page, samples, "segment(trackPitch(sound, rate))")
+    text = base64.b64encode((samples * _FULL_SCALE).astype("<i2").tobytes()).decode()
+    script = f"""async ([text, rate]) => {{
+      const {{ trackPitch }} = await import("/static/pitch.js"), {{ segment }} = await import("/static/segments.js");
+      return segment(trackPitch({_SAMPLES}, rate));
+    }}"""
+    heard: list[dict[str, Any]] = page.evaluate(script, [text, RATE])
     return heard
-
-
-def text_heard(page: Page, samples: npt.NDArray[np.float32]) -> str:
-    """The text that the page writes into the query."""
-    text: str = _ask(page, samples, "written(asQuery(segment(trackPitch(sound, rate))))")
-    return text
 
 
 def values_tapped(page: Page, times: Sequence[float]) -> list[float]:
@@ -77,29 +75,6 @@ def values_sung(page: Page, onsets: Sequence[float], offsets: Sequence[float]) -
     }"""
     rows: list[list[float]] = page.evaluate(script, [list(onsets), list(offsets)])
     return [(quarters, rest) for quarters, rest in rows]
-
-
-def text_tapped(page: Page, times: Sequence[float]) -> str:
-    """The text that the page writes into the query."""
-    return text_written(page, [(_TAPPED_PITCH, value) for value in values_tapped(page, times)])
-
-
-def text_written(page: Page, notes: Sequence[tuple[int | None, float]]) -> str:
-    """Notes, as pitches (None for a rest) and quarters, as the editor writes them."""
-    script = 'async notes => (await import("/static/editor.js")).written(notes)'
-    text: str = page.evaluate(script, [{"pitch": pitch, "duration": quarters} for pitch, quarters in notes])
-    return text
-
-
-def _ask(page: Page, samples: npt.NDArray[np.float32], wanted: str) -> Any:
-    text = base64.b64encode((samples * _FULL_SCALE).astype("<i2").tobytes()).decode()
-    script = f"""async ([text, rate]) => {{
-      const {{ trackPitch }} = await import("/static/pitch.js"), {{ segment }} = await import("/static/segments.js");
-      const {{ asQuery }} = await import("/static/singing.js"), {{ written }} = await import("/static/editor.js");
-      const sound = {_SAMPLES};
-      return {wanted};
-    }}"""
-    return page.evaluate(script, [text, RATE])
 
 
 @dataclass(frozen=True, slots=True)

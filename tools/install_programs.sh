@@ -7,6 +7,10 @@ missing=()
 command -v chromium >/dev/null || missing+=(chromium)
 # Debian keeps initdb off the path. Tests start a server of their own: none needs to run.
 command -v initdb >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || missing+=(postgresql)
+for program in nginx caddy openssl; do
+    command -v "$program" >/dev/null || missing+=("$program")
+done
+command -v systemd-analyze >/dev/null || missing+=(systemd)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -23,8 +23,7 @@ _BLOCK = re.compile(r"^(?P<name>[\w.-]+)==.*?\n    # via (?P<parents>[^\n]+)\n",
 
 def locked(extras: list[str], project: dict[str, Any], lock: str) -> str:
     """The blocks of the lock for a project with these extras."""
-    compiler = {"compiler": project["dependency-groups"]["compiler"]}
-    groups = project["project"]["optional-dependencies"] | compiler
+    groups = project["project"]["optional-dependencies"] | project["dependency-groups"]
     if missing := set(extras) - set(groups):
         sys.exit(f"pyproject.toml: no extra {', '.join(sorted(missing))}; expected some of {', '.join(groups)}")
     needed = [each for extra in extras for each in _needed(extra, groups)]

@@ -46,9 +46,11 @@ ROOMS = [
     "starter",
     "report",
     "api",
+    "benchmark",
     "interop",
     "experiment",
     "web",
+    "publish",
     "cli",
     "__main__",
 ]

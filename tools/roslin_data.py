@@ -4,48 +4,36 @@
     books       whole tunes of four printed tune books, the same title in different books (titles)
     essen       songs of the Essen collection that share a title (titles); fitted on, never shipped
 
-A melody's share (`fit`, `choose`, `report`) is decided by the SHA-256 of its composer or title (with `SALT`), so that
+A melody's share (`fit`, `choose`, `report`) is decided by the SHA-256 of its composer or title (`share_of`), so that
 all relatives fall into one share, here and everywhere: two quarters to fit, one to choose, one to report.
 
 Titles are weak evidence: "Lied" or "Jig" names many tunes. `Material.relatives` of `books` and `essen` are therefore
-cleaned (`cleaned`): a pair of the same title stays if it is nearer than nearly all pairs of strangers by any of three
-systems that have no part in `roslin` (`dp`, `time`, `us`).
+cleaned (`of_one_title`): a pair of the same title stays if it is nearer than nearly all pairs of strangers by any of
+three systems that have no part in `roslin` (`dp`, `time`, `us`).
 """
 
 from __future__ import annotations
 
 import pickle
-import re
-import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib import import_module
 from pathlib import Path
 
-import numpy as np
-
 from real_data import DATA
-from roslin import Melody, matcher, records
+from roslin import Melody
+from roslin.benchmark.tasks import (
+    intervals,
+    music21_corpus,
+    of_one_title,
+    same_work,
+    share_of,
+    title_key,
+    tune_books,
+    tunes_in,
+)
 from roslin.melody import NoteTable
 from roslin.represent.line import melodic_line
-from roslin.truth.qrel import read_truth
-
-BOOKS = {
-    "airdsAirs": "aird",
-    "oneills1850": "oneill",
-    "ryansMammoth": "ryan",
-    "miscFolk": "misc",
-}
-SHARES = ("fit", "fit", "choose", "report")
-# Few composers have most of RISM's pairs. Of the numbers from 0 to 39, this one brings the shares of all lists nearest
-# to a half, a quarter and a quarter.
-SALT = 19
-LEAST_NOTES, MOST_NOTES = 8, 400
-# A pair of the same title belongs together if it is among this share of the nearest strangers.
-NEAREST_STRANGERS = 0.012
-WITNESSES = ("dp", "time", "us")
 
 
 @dataclass(frozen=True)
@@ -75,127 +63,45 @@ class Material:
         if not self.name.startswith("rism"):
             return []
         if not self._alike:
-            for other in range(len(self.melodies)):
-                self._alike[self._intervals(other)].append(other)
+            for other, melody in enumerate(self.melodies):
+                self._alike[intervals(melody)].append(other)
         judged = {number, *self.relatives.get(number, ())}
-        return [other for other in self._alike[self._intervals(number)] if other not in judged]
-
-    def _intervals(self, number: int) -> bytes:
-        return np.diff(self.line(number)["pitch_midi"].astype(np.int64)).tobytes()
+        return [other for other in self._alike[intervals(self.melodies[number])] if other not in judged]
 
     def queries(self, share: str) -> list[int]:
         """The queries of one share."""
         return [query for query in sorted(self.relatives) if self.share[query] == share]
 
 
-def cut(melody: Melody, first: int, last: int) -> Melody:
-    """Some notes of the line of a melody, from the first of them on."""
-    notes = melodic_line(melody)[first:last].copy()
-    notes["onset_ticks"] -= notes["onset_ticks"][0]
-    return Melody(notes)
-
-
-def share_of(group: str) -> str:
-    """Where a composer or title belongs.
-
-    >>> share_of("roslin castle") in SHARES
-    True
-    """
-    return SHARES[sha256(f"{SALT} {group}".encode()).digest()[0] % len(SHARES)]
-
-
-def title_key(title: str) -> str:
-    """The title in small letters, without accents, articles, signs and the dance that follows a dash.
-
-    >>> title_key("MONEY MUSK -- STRATHSPEY") == title_key("Money Musk, The")
-    True
-    """
-    plain = unicodedata.normalize("NFKD", title.partition("--")[0]).encode("ascii", "ignore").decode().lower()
-    words = re.sub(r"[^a-z0-9 ]", "", re.sub(r"\(.*?\)", "", plain)).split()
-    return " ".join(word for word in words if word not in ("a", "an", "the"))
-
-
 def rism(truth: str) -> Material:
     """All incipits, with one of the two lists (`strict`, `hard`)."""
-    read = records(DATA / "rism" / "incipits.jsonl.gz", strict=False)
-    melodies = [record.melody for record in read if record.melody is not None and len(melodic_line(record.melody))]
-    number = {melody.id: place for place, melody in enumerate(melodies)}
-    groups = read_truth(DATA / "rism" / f"same_work_{truth}_dev.qrel")
-    relatives = {
-        number[query]: [number[id] for group in groups[query] for id in group if id in number]
-        for query in groups
-        if query in number
-    }
-    return Material(
-        f"rism {truth}",
-        melodies,
-        {query: found for query, found in relatives.items() if found},
-        [share_of(melody.composer or melody.id or "") for melody in melodies],
-    )
+    melodies, relatives = same_work(DATA, truth)
+    shares = [share_of(melody.composer or melody.id or "") for melody in melodies]
+    return Material(f"rism {truth}", melodies, relatives, shares)
 
 
 def books() -> Material:
     """Whole tunes of the printed books, one of each title and book."""
-    corpus, found = _corpus(), []
-    for folder, book in BOOKS.items():
-        seen = set()
-        for melody in _tunes(sorted((corpus / folder).rglob("*.abc"))):
-            key = title_key(melody.title or "")
-            if key and key not in seen:
-                seen.add(key)
-                found.append((key, book, melody))
-    return _by_title("books", found)
+    titles, melodies, relatives = tune_books(_corpus())
+    return Material("books", melodies, relatives, [share_of(title) for title in titles])
 
 
 def essen() -> Material:
     """Songs of the Essen collection that have a title."""
-    found = [(title_key(melody.title or ""), "essen", melody) for melody in songs()]
-    return _by_title("essen", [each for each in found if each[0]])
+    found = [melody for melody in songs() if title_key(melody.title or "")]
+    titles = [title_key(melody.title or "") for melody in found]
+    return Material("essen", found, of_one_title(titles, found), [share_of(title) for title in titles])
 
 
 def songs() -> list[Melody]:
     """All songs of the Essen collection."""
-    return list(_tunes(sorted((_corpus() / "essenFolksong").glob("*.abc"))))
+    return list(tunes_in(sorted((_corpus() / "essenFolksong").glob("*.abc"))))
 
 
 def _corpus() -> Path:
-    return Path(str(import_module("music21").__file__)).parent / "corpus"
-
-
-def _tunes(paths: Iterable[Path]) -> Iterable[Melody]:
-    for path in paths:
-        for record in records(path, strict=False):
-            if record.melody is not None and LEAST_NOTES <= len(melodic_line(record.melody)) <= MOST_NOTES:
-                yield record.melody
-
-
-def _by_title(name: str, found: list[tuple[str, str, Melody]]) -> Material:
-    by_title = defaultdict(list)
-    for place, (title, _, _) in enumerate(found):
-        by_title[title].append(place)
-    relatives = {
-        place: [other for other in places if other != place]
-        for places in by_title.values()
-        if 1 < len(places) <= 20
-        for place in places
-    }
-    melodies = [melody for _, _, melody in found]
-    return Material(name, melodies, cleaned(melodies, relatives), [share_of(title) for title, _, _ in found])
-
-
-def cleaned(melodies: list[Melody], relatives: dict[int, list[int]]) -> dict[int, list[int]]:
-    """Relatives that any of the witnesses puts among the nearest."""
-    witnesses = [matcher(name) for name in WITNESSES]
-    strangers = [melodies[place] for place in np.random.default_rng(1).choice(len(melodies), 500, replace=False)]
-    kept = {}
-    for query, others in relatives.items():
-        near = np.zeros(len(others), dtype=bool)
-        for witness in witnesses:
-            limit = np.quantile(witness.distances(melodies[query], strangers), NEAREST_STRANGERS)
-            near |= witness.distances(melodies[query], [melodies[other] for other in others]) < limit
-        if near.any():
-            kept[query] = [other for other, is_near in zip(others, near, strict=True) if is_near]
-    return kept
+    corpus = music21_corpus()
+    assert corpus is not None, "needs the package music21"
+    return corpus
 
 
 def material(cache: Path) -> list[Material]:

@@ -1,22 +1,21 @@
-"""People who sing, whistle or tap a melody, simulated: what they do to time and pitch, and the sound of it.
+"""The sound of people who sing or whistle a melody, simulated.
 
-How far singers are off is what was counted of real people: ten trained hummers and 1,902 trials of singing back a
-melody after one hearing (`singing_model.json`, beside the project). Its three parts of the public by ability are three
-singers here, whose notes are off by 26, 49 and 68 cents. Each field names where its numbers are from. What the model
-leaves open is assumed: a vibrato has five to six cycles a second, pitch glides between notes in about a tenth of a
-second, and the sound is that of a voice in a room.
-
-Each is a field, so that a measurement can ask about one at a time.
+How inaccurate they are is that of `roslin.benchmark.queries`. What its counts leave open is assumed: a vibrato has five
+to six cycles a second, pitch glides between notes in about a tenth of a second, and the sound is that of a voice in a
+room. Each is a field, so that a measurement can ask about one at a time.
 
 All is computed from a random generator that is passed in: the same state gives the same sound.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from roslin.benchmark import queries
+from roslin.benchmark.queries import Singer, Sung, sing
 
 Numbers = npt.NDArray[np.float64]
 
@@ -29,54 +28,26 @@ _ATTACK = 0.03  # seconds until a note is at full loudness
 _TREMOLO = 0.15  # loudness follows the vibrato by so much
 _VIBRATO_DELAY = 0.12  # seconds; a vibrato sets in when a note has settled
 _SCOOPS = (0.08, 0.11)  # seconds that a scoop lasts: what trackers hear as short notes (third round, the note finder)
-_BROAD = 0.6  # octaves: standard deviation of the few onsets that are far off (ioi_log2: q05, q95)
-_NEIGHBOUR = (0.08, 0.2)  # seconds of an inserted note of another pitch (ins_short_near: less than 0.2)
-_SAME_PITCH = 2 / 3  # of inserted notes, those that repeat a neighbour (ins_same_pitch over inserted, MIR-ST500)
 
 
 @dataclass(frozen=True, slots=True)
-class Performer:
-    """Somebody who sings, whistles or taps. Cents and seconds; deviations are standard deviations."""
+class Performer(Singer):
+    """A singer with a voice, or a whistler."""
 
-    lowest: float = 48.0  # MIDI; where the lowest note of a melody may come to lie
-    highest: float = 60.0
     harmonics: int = 12
     rolloff: float = 9.0  # decibels that the harmonics lose with each octave
-    pace: tuple[float, float] = (0.35, 0.65)  # seconds of most notes: people take a tempo with two or three a second
-    quickest: float = 0.12  # seconds of the shortest note; they go slower if a melody has quicker ones
-    note_error: float = 20.0  # each note by itself
-    drift: float = 0.0  # of the key, with each note, always in one direction
-    wander: float = 0.0  # of the key, with each note, at random
-    tempo_wander: float = 0.02  # of the tempo, with each note, as a share
-    onset_error: float = 0.012  # each onset by itself
     vibrato: float = 0.0  # either way
     vibrato_rate: float = 5.5
     slide: float = 0.08  # seconds from one pitch to the next
     scoop: float = 0.0  # a note after a silence begins so much too low
+    scooped: float = 0.0  # share of all notes that begin with a scoop, also where no silence is before them
     syllables: float = 0.5  # share of notes that begin with a consonant; repeated ones always do
     noise: float = 25.0  # decibels between the voice and the breath and room
-    staccato: float = 0.0  # share of each note that is silent
-    slip: float = (
-        0.0  # cents; scale of Laplace of each note: half of the semitones slip at 72 (cents.note_mad by ability)
-    )
-    key_change: float = 0.0  # with each note: the rest is sung a semitone higher or lower (key_changes_per_note)
-    inserted: float = 0.0  # notes too many, for each note (inserted)
-    deleted: float = 0.0  # notes left out (deleted)
-    uneven: float = 0.0  # octaves; scale of Laplace of each distance of onsets (ioi_log2.mad)
-    far_off: float = 0.0  # share of these distances that are off by much more (ioi_log2.outside_half)
-    scooped: float = 0.0  # share of all notes that begin with a scoop, also where no silence is before them
 
 
-# A third of the public each. Ability changes how true notes are (cents.note_mad: 26, 49, 68); what else happens is that
-# of hummers who know the melody: the public was asked for a melody heard once, and forgot many of its notes.
-_HUMMED = Performer(
-    note_error=0, vibrato=40, noise=20, tempo_wander=0, onset_error=0, scoop=150, scooped=0.25,
-    key_change=0.004, inserted=0.03, deleted=0.04, uneven=0.11, far_off=0.05,
-)  # fmt: skip
-ABILITIES: dict[str, Performer] = {
-    "high": replace(_HUMMED, slip=26),
-    "middle": replace(_HUMMED, slip=49),
-    "low": replace(_HUMMED, slip=68),
+ABILITIES = {
+    ability: Performer(**asdict(singer), vibrato=40, noise=20, scoop=150, scooped=0.25)
+    for ability, singer in queries.ABILITIES.items()
 }
 SINGER = ABILITIES["middle"]
 WHISTLER = Performer(
@@ -91,7 +62,6 @@ WHISTLER = Performer(
     slide=0.06,
     noise=20,
 )
-TAPPER = Performer(tempo_wander=0.03, onset_error=0.015)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,58 +77,12 @@ class Performance:
 def perform(
     performer: Performer, quarters: Numbers, pitches: Numbers, rng: np.random.Generator, sounding: Numbers | None = None
 ) -> Performance:
-    """Notes that follow each other at these distances, as this performer would; `sounding`: quarters that each sounds,
-    where rests are between them."""
-    share = np.ones(len(quarters)) if sounding is None else np.minimum(sounding / quarters, 1)
-    beat = max(rng.uniform(*performer.pace) / np.median(quarters), performer.quickest / quarters.min())
-    if performer.deleted or performer.inserted:
-        quarters, pitches, share = _misremembered(performer, quarters, pitches, share, beat, rng)
-    count = len(quarters)
-    lengths = quarters * beat * np.exp(np.cumsum(rng.normal(0, performer.tempo_wander, count)))
-    if performer.uneven:
-        off = np.where(
-            rng.random(count) < performer.far_off,
-            rng.normal(0, _BROAD, count),
-            rng.laplace(0, performer.uneven, count),
-        )
-        lengths *= 2**off
-    onsets = _SILENCE + np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    onsets[1:] += np.clip(rng.normal(0, performer.onset_error, count - 1), -lengths[1:] / 4, lengths[:-1] / 4)
-    between = np.append(np.diff(onsets), lengths[-1])
-    offsets = onsets + between * share * (1 - performer.staccato)
-    key = rng.uniform(performer.lowest, performer.highest) - pitches.min()
-    moved = rng.choice([-1, 1]) * performer.drift * np.arange(count) + np.cumsum(rng.normal(0, performer.wander, count))
-    if performer.key_change:
-        moved += 100 * np.cumsum(rng.choice([-1, 1], count) * (rng.random(count) < performer.key_change))
-    errors = rng.normal(0, performer.note_error, count)
-    if performer.slip:
-        errors += rng.laplace(0, performer.slip, count)
-    for again in np.flatnonzero(np.diff(pitches) == 0) + 1:
-        errors[again] = errors[again - 1]  # whoever sings a note again sings it where it was
-    scoops = np.zeros(count)
+    """As the singer does it (`sing`), with scoops."""
+    sung: Sung = sing(performer, quarters, pitches, rng, sounding)
+    scoops = np.zeros(len(sung.pitches))
     if performer.scooped:
-        scoops = np.where(rng.random(count) < performer.scooped, rng.uniform(*_SCOOPS, count), 0)
-    return Performance(onsets, offsets, pitches + key + (moved + errors) / 100, scoops)
-
-
-def _misremembered(
-    performer: Performer, quarters: Numbers, pitches: Numbers, share: Numbers, beat: float, rng: np.random.Generator
-) -> tuple[Numbers, Numbers, Numbers]:
-    """With notes left out, whose time goes to the note before, and notes too many, which take time of their neighbour:
-    half of it where a note is split, a moment where another pitch comes before it."""
-    sung: list[list[float]] = []
-    for length, pitch, sounds in zip(quarters, pitches, share, strict=True):
-        if sung and rng.random() < performer.deleted:
-            sung[-1][0] += length
-            continue
-        if rng.random() < performer.inserted:
-            is_split = rng.random() < _SAME_PITCH
-            taken = length / 2 if is_split else min(rng.uniform(*_NEIGHBOUR) / beat, length / 2)
-            sung.append([taken, pitch if is_split else pitch + rng.choice([-2, -1, 1, 2]), 1.0])
-            length -= taken
-        sung.append([length, pitch, sounds])
-    found = np.array(sung).T
-    return found[0], found[1], found[2]
+        scoops = np.where(rng.random(len(scoops)) < performer.scooped, rng.uniform(*_SCOOPS, len(scoops)), 0)
+    return Performance(*sung, scoops)
 
 
 def sound(performer: Performer, done: Performance, rng: np.random.Generator) -> npt.NDArray[np.float32]:

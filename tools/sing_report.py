@@ -2,27 +2,30 @@
 
     python tools/sing_report.py rism.roslin
 
-Prints the table of dev/measurements/singing.md: under each condition, the share of notes that are heard right. All
-performers are simulated (`simulated_singers`), and the same every time. How often a melody is found that was sung,
-whistled or tapped is measured by `sung_items`.
+Prints the table of dev/measurements/singing.md: under each condition, the share of notes that are heard right. The
+notes are the first of a fixed sample of melodies. All performers are simulated (`simulated_singers`), and the same
+every time. How often a sung melody is found is measured by `roslin benchmark sung`.
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 from playwright.sync_api import Page
 
 from heard_notes import Counted, count, hear, listening_page
-from known_items import known_items
 from roslin import Collection
-from simulated_singers import ABILITIES, WHISTLER, Performer, perform, sound
+from roslin.melody import TICKS_PER_QUARTER
+from roslin.represent.line import melodic_line
+from simulated_singers import ABILITIES, WHISTLER, Numbers, Performer, perform, sound
 
 LONG, MELODIES = 12, 25  # notes of a melody, and melodies under each condition
-OTHER_SEED = 21  # these are not the melodies that are looked for
+SEED = 21
 
 _VOICE, _WHISTLE = Performer(note_error=10), replace(WHISTLER, note_error=10, wander=0)
 _HARD = replace(_VOICE, vibrato=60, slide=0.12, scoop=100, noise=20)
@@ -45,16 +48,26 @@ CONDITIONS: dict[str, Performer] = {
 }
 
 
+def beginnings(collection: Collection) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+    """Of each melody the quarters from note to note, the quarters that each sounds, and the pitches."""
+    for number in np.random.default_rng(SEED).permutation(len(collection)).tolist():
+        line = melodic_line(collection[number])
+        if len(line) > LONG:
+            part = line[:LONG]
+            quarters = np.diff(line["onset_ticks"][: LONG + 1]) / TICKS_PER_QUARTER
+            yield quarters, part["duration_ticks"] / TICKS_PER_QUARTER, part["pitch_midi"].astype(float)
+
+
 def notes_right(collection: Collection, page: Page) -> None:
     """What is heard of melodies under each condition."""
-    items = list(known_items(collection, MELODIES, LONG, OTHER_SEED))
+    melodies = list(islice(beginnings(collection), MELODIES))
     print("| sung or whistled | notes | right | other pitch | not heard | added |\n|---|---|---|---|---|---|")
     for name, performer in CONDITIONS.items():
-        rng, total = np.random.default_rng(OTHER_SEED), Counted()
-        for item in items:
-            done = perform(performer, item.quarters, item.pitches, rng, item.sounding)
+        rng, total = np.random.default_rng(SEED), Counted()
+        for quarters, sounding, pitches in melodies:
+            done = perform(performer, quarters, pitches, rng, sounding)
             heard = hear(page, sound(performer, done, rng))
-            total += count(item.pitches.astype(int).tolist(), [note["pitch"] for note in heard])
+            total += count(pitches.astype(int).tolist(), [note["pitch"] for note in heard])
         print(
             f"| {name} | {total.notes} | {100 * total.share:.1f}% | {total.wrong} | {total.missing} | {total.extra} |",
             flush=True,

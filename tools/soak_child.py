@@ -1,29 +1,28 @@
 """A function in a process of its own, forked from this one: everything is loaded already, and it may be killed.
 
-    outcome = in_child(lambda: check(path))      what it returned, or how it ended
+    outcome = in_child(lambda: check(path))      its result, or how it ended
 
 A signal that ends the child is an outcome here, not an end of the soak.
 """
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import os
 import signal
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from typing import Any
 
-_HANGING_S = 120.0  # far more than anything here takes, also on a busy machine
-_LOOK_S = 0.002
+_HANGING_S = 120.0  # far more than anything here takes, even on a busy machine
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a child ended: what it returned, what it raised, or the signal that ended it."""
+    """How a child ended: its result, the error that it raised, or the signal that ended it."""
 
     value: Any = None
     error: str = ""
@@ -32,62 +31,45 @@ class Ended:
 
     @property
     def is_good(self) -> bool:
-        """Whether it came to its end."""
+        """Whether it completed."""
         return not self.error and not self.signal
 
 
 def in_child(function: Callable[[], Any]) -> Ended:
-    """Call a function in a child and wait for it. What it returns must be possible in JSON."""
-    return _child(function, None)
+    """Call a function in a child and wait for its result, which must be possible to pickle."""
+    ended = killed_child(function, _HANGING_S)
+    return Ended(signal="hang", seconds=ended.seconds) if ended.seconds >= _HANGING_S else ended
 
 
 def killed_child(function: Callable[[], Any], after_s: float) -> Ended:
-    """The same, but after so many seconds the child is killed (SIGKILL), unless it has come to its end."""
-    return _child(function, after_s)
-
-
-def _child(function: Callable[[], Any], after_s: float | None) -> Ended:
-    receiver, sender = os.pipe()
+    """The same, but after this many seconds the child is killed (SIGKILL), unless it has completed."""
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    child = multiprocessing.get_context("fork").Process(target=_run_and_leave, args=(function, sender))
     began = time.monotonic()
-    number = os.fork()
-    if number == 0:
-        _run_and_leave(function, sender)
-    os.close(sender)
-    limit, is_killed = (after_s if after_s is not None else _HANGING_S), False
-    os.set_blocking(receiver, False)
-    said = b""
-    while True:
-        with suppress(BlockingIOError):
-            said += os.read(receiver, 2**20)
-        ended, status = os.waitpid(number, os.WNOHANG)
-        if ended:
-            break
-        if not is_killed and time.monotonic() - began > limit:
-            os.kill(number, signal.SIGKILL)
-            is_killed = True
-        time.sleep(_LOOK_S)
-    os.set_blocking(receiver, True)
-    while more := os.read(receiver, 2**20):
-        said += more
-    os.close(receiver)
+    child.start()
+    sender.close()
+    if not receiver.poll(after_s):
+        child.kill()
+    try:
+        value, error = receiver.recv()
+    except (EOFError, OSError):  # killed before or while it answered
+        value, error = None, "it left without a word"
+    child.join()
+    receiver.close()
     seconds = time.monotonic() - began
-    if os.WIFSIGNALED(status):
-        name = signal.Signals(os.WTERMSIG(status)).name
-        return Ended(signal="hang" if is_killed and after_s is None else name, seconds=seconds)
-    answer = json.loads(said or b'{"error": "it left without a word"}')
-    return Ended(answer.get("value"), answer.get("error", ""), seconds=seconds)
+    if child.exitcode is not None and child.exitcode < 0:
+        return Ended(signal=signal.Signals(-child.exitcode).name, seconds=seconds)
+    return Ended(value, error, seconds=seconds)
 
 
-def _run_and_leave(function: Callable[[], Any], sender: int) -> None:
+def _run_and_leave(function: Callable[[], Any], sender: Connection) -> None:
     """In the child: nothing of the parent's may be cleaned up here, so it leaves at once."""
     try:
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
-        answer = {"value": function()}
+        answer = function(), ""
     except BaseException:
-        answer = {"error": traceback.format_exc()}
-    data = json.dumps(answer).encode()
-    while data:
-        data = data[os.write(sender, data) :]
+        answer = None, traceback.format_exc()
+    sender.send(answer)
     os._exit(0)

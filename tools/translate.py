@@ -10,10 +10,14 @@ catalogues.
 
 from __future__ import annotations
 
+import ast
+import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_file
@@ -24,6 +28,17 @@ TRANSLATIONS = _ROSLIN / "web" / "translations"
 _METHODS = {".html": "jinja2.ext:babel_extract", ".py": "python", ".js": "javascript"}
 _KEYWORDS = {"_": None, "N_": None, "ngettext": (1, 2)}
 _OPTIONS = {"parse_template_string": True}  # of scripts
+_MAKE_PROBLEMS = ("Problem", "problem", "problem_at", "refusal", "warn", "Damage")
+_TYPED = re.compile(r"pae/|abc/|(names|typed|query|volpiano|gabc)\.py")  # readers of music that people type
+_NAMES = (
+    "_DIALECT",
+    "_MUSIC_SIGN",
+    "_NOTE_OR_SIGN",
+    "expected",
+    "found_there",
+    "kind",
+    "taken",
+)  # of texts of problems
 
 
 def _sources() -> Iterator[Path]:
@@ -34,12 +49,55 @@ def _sources() -> Iterator[Path]:
 def said() -> Catalog:
     """Every sentence that the pages say, with the files that say it."""
     catalogue = Catalog(project="Roslin", charset="utf-8")
-    for path in _sources():
+    for message, name in _sentences():
+        catalogue.add(message, locations=[(name, 0)])
+    return catalogue
+
+
+@cache
+def _sentences() -> list[tuple[Any, str]]:
+    found = [
+        (message, path.name)
+        for path in _sources()
         for _line, message, _comments, _context in extract_from_file(
             _METHODS[path.suffix], path, _KEYWORDS, options=_OPTIONS
-        ):
-            catalogue.add(message, locations=[(path.name, 0)])
-    return catalogue
+        )
+    ]
+    for path in sorted(path for path in (_ROSLIN / "notation").rglob("*.py") if path.stem not in ("writer", "lengths")):
+        tree, is_typed = ast.parse(path.read_text(encoding="utf-8")), bool(_TYPED.search(str(path)))
+        for text in _texts_of_reader(tree, is_typed=is_typed):
+            if re.search("[a-z]{2}", text.replace("{value}", "")) and text != "acde":
+                found.append((text, path.name))
+    return found
+
+
+def _texts_of_reader(tree: ast.Module, *, is_typed: bool) -> Iterator[str]:
+    """The texts of problems; of files, which people do not type, only the reasons."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1].strip("_") in _MAKE_PROBLEMS:
+            first = 1 if isinstance(node.args[0], ast.Name) else 0
+            values = [
+                *(node.args if is_typed else node.args[first : first + 1]),
+                *(each.value for each in node.keywords),
+            ]
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and is_typed:
+            name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+            values = [node.value] if name in _NAMES and node.value else []
+        else:
+            continue
+        yield from (text for value in values for text in _texts(value))
+
+
+def _texts(value: ast.AST) -> Iterator[str]:
+    """The texts of an expression. Values in them are `{value}`; text after a colon and a value is not translated."""
+    if isinstance(value, ast.JoinedStr):
+        parts = [str(part.value) if isinstance(part, ast.Constant) else "{value}" for part in value.values]
+        yield "".join(parts).partition(": ")[0]
+    elif isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield value.value
+    elif isinstance(value, ast.IfExp | ast.BoolOp | ast.Dict | ast.DictComp | ast.Tuple | ast.Call):
+        for each in ast.iter_child_nodes(value):
+            yield from _texts(each)
 
 
 def updated(path: Path) -> Catalog:

@@ -1,11 +1,9 @@
 """Count the modules that answer a search by command and by page, concordances, an expert's decision, and an evaluation.
 
-    .venv/bin/python tools/walks.py       in the folder of a checkout
-    .venv/bin/python tools/walks.py a     the modules of one walk, and the calls that come back to a room
+    .venv/bin/python tools/walks.py [a]    in the folder of a checkout; of one walk, also its modules and those calls
 
-Each walk runs twice over the starter collection, each time in a new process: the first run writes indexes. A module
-counts if a function in it is called; imports do not count. A call comes back if it leads from one room (a package below
-`roslin`) to another one that is already waiting for its result.
+Each walk runs twice over the starter collection, each time in a new process. A module counts if one of its functions is
+called. A call comes back if it leads from one room to another one that is already waiting for its result.
 """
 
 from __future__ import annotations
@@ -18,6 +16,7 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from traceback import walk_stack
 from types import FrameType
 
 sys.path[:0] = [str(Path.cwd() / "src"), str(Path.cwd())]
@@ -35,11 +34,8 @@ def _note(frame: FrameType, event: str, _: object) -> None:
     if event != "call" or importing or (module, code.co_name) in functions or not is_ours:
         return
     functions.add((module, code.co_name))
-    rooms, caller = list[str](), frame.f_back
-    while caller is not None:
-        name = [*str(caller.f_globals.get("__name__")).split("."), ""]
-        rooms += [name[1]] if name[0] == "roslin" and name[1] not in SHARED else []
-        caller = caller.f_back
+    callers = [str(caller.f_globals.get("__name__")).split(".") for caller, _ in walk_stack(frame.f_back)]
+    rooms = [name[1] for name in callers if name[0] == "roslin" and len(name) > 1 and name[1] not in SHARED]
     if module.split(".")[1] in rooms and rooms[0] != module.split(".")[1]:
         again.add(f"{rooms[0]} calls {module}.{code.co_name}")
 
@@ -81,8 +77,7 @@ def _walk(name: str, folder: Path) -> None:
 
     collection, run, new = folder / "starter.roslin", folder / "found.run", folder / f"{len(list(folder.iterdir()))}"
     if not collection.exists():
-        with Collection.build(tunes_path(), collection) as built:
-            built.search(QUERY, k=20).write(run)
+        Collection.build(tunes_path(), collection).search(QUERY, k=20).write(run)
     words = {
         "a": ["search", str(collection), "--pae", QUERY, "-k", "3"],
         "c": ["concordances", "find", str(collection), "-o", str(new)],

@@ -1,4 +1,4 @@
-"""Sentences to look at by the style sheet: counted (words.py .) or listed (words.py . PART); also: pages, draw."""
+"""Sentences to look at by the style sheet: counted (words.py .) or listed (words.py . PART); also: pages, drawSEED."""
 
 import ast
 import random
@@ -25,8 +25,7 @@ def pages(root: Path) -> dict[str, str]:
     return {str(path.relative_to(root)): CODE.sub(" ", path.read_text("utf-8")) for path in found}
 
 
-def strings(node: ast.AST) -> str:
-    """The strings of an expression."""
+def _strings(node: ast.AST) -> str:
     parts = [each for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
     return "…".join(str(each.value) for each in sorted(parts, key=lambda each: (each.lineno, each.col_offset)))
 
@@ -39,9 +38,9 @@ def code(root: Path) -> Iterator[tuple[str, str, str]]:
         is_cli, inside = "cli" in path.parts, set[ast.AST]()
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                yield "errors", path.name, " ".join(map(strings, node.exc.args))
+                yield "errors", path.name, " ".join(map(_strings, node.exc.args))
             elif is_cli and isinstance(node, ast.keyword) and node.arg == "help":
-                yield "help", path.name, strings(node.value)
+                yield "help", path.name, _strings(node.value)
             elif isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
                 is_public = node.name in public or node in inside
                 inside |= set(node.body) if is_public and isinstance(node, ast.ClassDef) else set()
@@ -71,13 +70,11 @@ if __name__ == "__main__":
     found = list(sentences(root))
     if asked == "pages":
         print(*(f"{len(text.split())} {name}" for name, text in pages(root).items()), sep="\n")
-    if asked == "draw":
+    if asked.startswith("draw"):
         seen = [each for each in found if each[0] != "docstrings"]
-        print(*map("\t".join, random.Random(30).sample(seen, 200)), sep="\n")
+        print(*map("\t".join, random.Random(int(asked[4:])).sample(seen, 200)), sep="\n")
     for part in {part: 0 for part, _, _ in found if asked in ("", part)}:
         hits = [each for each in found if each[0] == part and STYLE.search(each[2])]
         only = sum(not STYLE.search(each[2].replace(";", ",")) for each in hits)
-        print(
-            f"{part}: {sum(each[0] == part for each in found)} sentences, {len(hits)} hits, {only} only by a semicolon"
-        )
+        print(f"{part}: {sum(each[0] == part for each in found)} sentences, {len(hits)} hits, {only} by a semicolon")
         print(*("\t".join(each[1:]) for each in hits if asked), sep="\n")

@@ -18,6 +18,8 @@ import shutil
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,7 +125,7 @@ def path(name: str) -> Path:
 
 
 def get(name: str, source: str | Path | None = None) -> Path:
-    """Fetch a data set and return its folder; one that is already here is only checked, and fetched again if damaged.
+    """Fetch a data set and return its folder. One that is already here is only checked, and fetched again if damaged.
 
     source: a folder with its files, a zip archive that holds them, or the file itself where there is only one.
     """
@@ -209,33 +211,34 @@ def _copy(file: DataFile, source: Path, folder: Path, *, only: bool) -> None:
 _BROKEN_ARCHIVE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, NotImplementedError)
 
 
-def _extract(name: str, source: Path, target: Path) -> None:
+@contextmanager
+def _archive(file: Path, name: str) -> Iterator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(source) as archive:
-            inside = [member for member in archive.namelist() if member.rpartition("/")[2] == name]
-            if len(inside) != 1:
-                raise RoslinError(f"{source}: expected one file {name} in this archive; found {len(inside)}")
-            with archive.open(inside[0]) as packed, target.open("wb") as stream:
-                shutil.copyfileobj(packed, stream)
+        with zipfile.ZipFile(file) as archive:
+            yield archive
     except _BROKEN_ARCHIVE as error:
-        raise RoslinError(f"{source}: the archive is damaged ({error})") from None
+        raise RoslinError(f"{name}: the archive is damaged ({error})") from None
+
+
+def _extract(name: str, source: Path, target: Path) -> None:
+    with _archive(source, str(source)) as archive:
+        inside = [member for member in archive.namelist() if member.rpartition("/")[2] == name]
+        if len(inside) != 1:
+            raise RoslinError(f"{source}: expected one file {name} in this archive; found {len(inside)}")
+        with archive.open(inside[0]) as packed, target.open("wb") as stream:
+            shutil.copyfileobj(packed, stream)
 
 
 def _check_archive(found: Path, holds: str) -> None:
-    try:
-        with zipfile.ZipFile(found) as archive:
-            broken = archive.testzip()
-            names = archive.namelist()
-    except _BROKEN_ARCHIVE as error:
-        raise RoslinError(f"{found.name}: the archive is damaged ({error})") from None
-    if broken is not None:
-        raise RoslinError(f"{found.name}: the archive is damaged (bad checksum of {broken})")
-    if not any(name.lower().endswith(holds) for name in names):
-        raise RoslinError(f"{found.name}: expected a file *{holds} in this archive; found none")
+    with _archive(found, found.name) as archive:
+        if (broken := archive.testzip()) is not None:
+            raise RoslinError(f"{found.name}: the archive is damaged (bad checksum of {broken})")
+        if not any(name.lower().endswith(holds) for name in archive.namelist()):
+            raise RoslinError(f"{found.name}: expected a file *{holds} in this archive; found none")
 
 
 def _damage(folder: Path, wanted: DataSet) -> str:
-    """What is wrong with the first file whose checksum is not the published one, or the one that was recorded."""
+    """The problem of the first file whose checksum is neither the published nor the recorded one."""
     for file in wanted.files:
         record = _record(folder / file.name)
         expected = file.sha256 or (record.read_text().partition(" ")[0] if record.is_file() else "")

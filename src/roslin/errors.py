@@ -10,7 +10,7 @@
     |       +-- SourceError     a source that is damaged, is not recognised, or gives no melody
     |       +-- SmallerError    a rebuild with far fewer melodies than before
     |       +-- ChangedError    melodies that are in the collection with other content
-    +-- SandboxError            what ran in the worker process refused its input, or
+    +-- SandboxError            a worker process refused its input, or
     |   +-- HungError           gave no answer in time, or
     |   +-- CrashedError        took the process with it
     +-- ArgumentError           an argument that makes no sense; also a ValueError
@@ -19,9 +19,9 @@
     +-- ExperimentError         a study that cannot be used as asked
     |   +-- FrozenError         a change of what a running study has frozen
     |   +-- DecisionError       a decision that its trial does not allow
-    |   +-- NotKeptError        the database did not keep what it was given
-    |   +-- UnknownExpertError  nobody of this name takes part, or they have withdrawn
-    +-- PluginError             somebody's own matcher, measure or format that cannot be loaded, or fails
+    |   +-- NotKeptError        the database could not save
+    |   +-- UnknownExpertError  no participant has this name, or they have withdrawn
+    +-- PluginError             a plug-in (matcher, measure, format) that cannot be loaded, or fails
     +-- ClusterError            a cluster that cannot be reached, or is lost on the way
     +-- HarvestError            a server that refuses, fails or answers nonsense
     +-- TimeLimitError          a search that took longer than it was allowed to
@@ -29,7 +29,7 @@
     |   +-- UnknownRecordError  a record that is not in the collection
     +-- MissingExtraError       a library that is not installed; the message has the command that installs it
 
-`ReadingWarning` is no refusal: it says what of a query was read otherwise than it is written.
+`ReadingWarning` is no refusal: it lists the parts of a query that were reinterpreted.
 
 A `Problem` is the same information as a value: readers collect problems when they are asked to recover what they
 can, and raise the first one as a `NotationError` when they are not.
@@ -41,11 +41,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 _LONGEST_SHOWN = 80
-_LONGEST_FOUND = 400  # of what a problem found; readers cut what can be long where they know how much says enough
+_LONGEST_FOUND = 400  # of the `found` of a problem; readers shorten long texts themselves where less is enough
 
 
 def shortened(text: str, most: int = _LONGEST_SHOWN) -> str:
-    """A text from somebody's file as a message shows it: an id may have 200,000 letters, a message must not.
+    """A text from a file, short enough for a message: an id may have 200,000 letters.
 
     >>> shortened("a" * 1000, 10)
     'aaaaaaaaa… (1,000 characters)'
@@ -57,8 +57,8 @@ def shortened(text: str, most: int = _LONGEST_SHOWN) -> str:
 class Problem:
     """One thing that is wrong with an input. Lines and columns count from 1; 0 means that there is none.
 
-    `taken` says what stood there (`found`) was read as, where reading went on; "nothing" where it was left out.
-    `is_damage` means that an unknown number of melodies was lost here: the source broke off, or is not what it claims.
+    `taken` is how `found` was read, if reading continued; "nothing" if it was left out. `is_damage` means that an
+    unknown number of melodies was lost here: the source broke off, or is not what it claims.
     """
 
     reason: str
@@ -106,7 +106,7 @@ class FormatError(RoslinError):
 
 
 class ReadingWarning(UserWarning):
-    """A query that was read otherwise than it is written; `Melody.problems` has the same in parts."""
+    """A query that was reinterpreted; `Melody.problems` has the same in parts."""
 
 
 class MelodyError(RoslinError):
@@ -142,11 +142,11 @@ class SandboxError(RoslinError):
 
 
 class HungError(SandboxError):
-    """What ran in the worker process gave no answer in time."""
+    """The worker process gave no answer in time."""
 
 
 class CrashedError(SandboxError):
-    """What ran in the worker process took the process with it."""
+    """The worker process crashed."""
 
 
 class ExperimentError(RoslinError):
@@ -166,7 +166,7 @@ class NotKeptError(ExperimentError):
 
 
 class UnknownExpertError(ExperimentError):
-    """Nobody of this name takes part, or they have withdrawn."""
+    """No participant has this name, or they have withdrawn."""
 
 
 class ArgumentError(RoslinError, ValueError):
@@ -195,6 +195,10 @@ class HarvestError(RoslinError):
 
 class TimeLimitError(RoslinError):
     """A search that exceeded its time limit."""
+
+
+class BusyError(RoslinError):
+    """There are too many simultaneous requests."""
 
 
 class UnknownNameError(RoslinError):

@@ -1,8 +1,8 @@
 """Rows from files, each with its place: columns separated by tabs or spaces, CSV with a header, Parquet, data frames.
 
-Truths and runs share these readers, so that a broken line is reported in the same words everywhere:
-file, line, what was expected, what was found. Lines may end with LF or CRLF. A file may be compressed with gzip or
-zstd: its first bytes say so, and what it holds is told by its name without `.gz` or `.zst`.
+Truths and runs share these readers, so that a broken line is reported in the same words everywhere: file, line, what
+was expected, what was found. Lines may end with LF or CRLF. A file may be compressed with gzip or zstd: its first bytes
+decide, and its name without `.gz` or `.zst` decides the contents.
 
 Files that users name are written here too, whole or not at all: an older one is there until the new one is complete.
 """
@@ -50,14 +50,14 @@ HALF_CHARACTER = "half a character"  # the reason of a refusal
 MAX_EXPANSION = 200  # how many times its packed size a large file may have unpacked; real ones stay below 50
 LARGE_BYTES = 50_000_000  # below this, expansion does no harm
 _COMPRESSED = (".gz", ".zst")
-_ZSTD_STEP_BYTES = 1024  # these come to 32 MB at most: a block of 4 bytes can stand for 128 kB
+_ZSTD_STEP_BYTES = 1024  # these come to 32 MB at most: a block of 4 bytes can expand to 128 kB
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _LONGEST_PART = 400  # of a message; ids in it are cut before
 _MOST_DIGITS = 400  # no number of that length is finite
 
 
 class Row(NamedTuple):
-    """The cells of one line and where it stands; `line` counts from 1."""
+    """The cells of one line and its place; `line` counts from 1."""
 
     cells: tuple[str, ...]
     file: str
@@ -71,7 +71,7 @@ def refuse(reason: str, *, expected: str = "", found: str = "", file: str = "", 
 
 
 def form_of(path: Path) -> str:
-    """The end of the name that tells what a file holds, in small letters: `.json` for `mine.json.gz`."""
+    """The suffix of a file's contents, in small letters: `.json` for `mine.json.gz`."""
     return _uncompressed(path).suffix.lower()
 
 
@@ -139,7 +139,7 @@ def _read_bytes(path: Path) -> bytes:
         return _from_zstd(raw, path)
     if path.suffix.lower() in _COMPRESSED:
         raise refuse(
-            "not compressed, although its name ends like that of a compressed file",
+            "not compressed, although it has the suffix of a compressed file",
             expected="gzip or zstd",
             file=str(path),
         )
@@ -194,12 +194,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def most_unpacked(packed_bytes: int) -> int:
-    """How many bytes a compressed file may come to: enough for any text, too few to fill the memory by a trick."""
+    """The most bytes that a compressed file may expand to: enough for any text, too few to fill the memory."""
     return max(LARGE_BYTES, MAX_EXPANSION * packed_bytes)
 
 
 def _from_zstd(raw: bytes, path: Path) -> bytes:
-    """All frames one after the other. They are unpacked bit by bit: a few bytes can stand for any number of them."""
+    """All frames, unpacked piece by piece, because a few bytes can expand to any number."""
     try:
         import zstandard
     except ImportError:
@@ -295,7 +295,6 @@ def frame_rows(
 
 
 def _columns(header: Sequence[str], needed: Sequence[str], optional: Sequence[str], file: str) -> dict[str, int]:
-    """Where each column stands. `needed` may name alternatives with a bar: "group|relevance"."""
     names = [name.strip().lower() for name in header]
     place = {name: k for k, name in enumerate(names)}
     found = {}
@@ -325,7 +324,7 @@ def _read_parquet(path: Path) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    """A JSON value; a fault is reported with its line."""
+    """A JSON value. A fault is reported with its line."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)  # Python's own reader would keep the last of two values with one name, and lose the other
@@ -354,8 +353,8 @@ def read_json(path: Path) -> Any:
 def half_character(value: Any) -> str:
     r"""The first half of a character in a JSON value, as JSON writes it; nothing where all characters are whole.
 
-    UTF-16 writes some characters in two halves, and JSON can name one of them alone; no file, database or page can hold
-    it. What has one is refused: a file that is read as a whole, a line of JSON Lines, a melody of a list.
+    UTF-16 writes some characters in two halves, and JSON can name one of them alone. No file, database or page can hold
+    it. The unit that contains one is refused: a file that is read as a whole, a line of JSON Lines, a melody of a list.
 
     >>> half_character({"title": "a \ud83c"}), half_character(["\N{MUSICAL SYMBOL G CLEF}"])
     ('\\ud83c', '')
@@ -402,7 +401,7 @@ def named(value: Any, what: str, *, file: str = "", line: int = 0) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell is what CSV, pandas or polars have where there is no value; an empty text is a text."""
+    """Whether a cell is what CSV, pandas or polars have where there is no value. An empty text is a text."""
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):  # NA of pandas is neither equal to itself nor different

@@ -1,8 +1,8 @@
-"""Verovio, and whatever else may crash or hang, in a process of its own: a bad input costs one answer and no more.
+"""Verovio, and other code that may crash or hang, in a separate process: a bad input costs only one answer.
 
 `Worker.call(function, payload)` sends a request through a pipe and waits for the answer, at most `time_limit_seconds`.
-A worker that crashes or does not answer in time is ended, the caller gets a `SandboxError` that says so, and the next
-call starts a new one. Calls from several threads wait for each other; whoever wants more at once makes more workers.
+A worker that crashes or does not answer in time is ended, the caller gets a `SandboxError`, and the next call starts a
+new one. Calls from several threads wait for each other; make more workers for more calls at once.
 
 The functions are those in the table `FUNCTIONS` of a module, which the worker imports when it starts. Payload and
 answer are JSON values. Unless another module is named it is this one, with verovio:
@@ -100,7 +100,7 @@ class Worker:
         self.close()
 
     def __del__(self) -> None:
-        self._stop()  # nobody can be in a call: that would hold a reference
+        self._stop()  # no call can be running: it would hold a reference
 
     def _exchange(self, function: str, message: bytes, limit: float) -> bytes:
         if self._process is not None and self._process.poll() is not None:
@@ -116,7 +116,7 @@ class Worker:
             hung.set()
             process.kill()
 
-        timer = threading.Timer(limit, end)  # also ends a write that nobody reads
+        timer = threading.Timer(limit, end)  # also ends a write without a reader
         timer.daemon = True
         timer.start()
         try:
@@ -160,17 +160,12 @@ class Worker:
 
 
 _WORKERS: weakref.WeakSet[Worker] = weakref.WeakSet()
-_SHARED = threading.Lock()
-_shared: Worker | None = None
 
 
+@cache
 def shared_worker() -> Worker:
     """The worker of this program, made when it is first asked for."""
-    global _shared
-    with _SHARED:
-        if _shared is None:
-            _shared = Worker()
-        return _shared
+    return Worker()
 
 
 @atexit.register
@@ -180,8 +175,6 @@ def _close_all() -> None:
 
 
 def _forget_all() -> None:
-    global _SHARED
-    _SHARED = threading.Lock()
     for worker in list(_WORKERS):
         worker._forget()
 

@@ -26,7 +26,7 @@ FLAGS = [
     "--autoplay-policy=no-user-gesture-required",
 ]
 
-PATIENCE = 90_000  # milliseconds; the first search compiles, and a busy computer is no failure
+PATIENCE = 90_000  # milliseconds; a busy computer is no failure
 
 
 @pytest.fixture(scope="module")  # its event loop must end before other tests want one

@@ -71,7 +71,7 @@ class Served:
     def days_pass(self, name: str, days: float) -> None:
         """Everything that an expert did was so much earlier."""
         moved = sa.text("UPDATE events SET time_ms = time_ms - :ms WHERE expert = :name")
-        with self.store.engine.begin() as connection:
+        with self.store.database.engine.begin() as connection:
             connection.execute(moved, {"ms": int(days * _DAY_MS), "name": name})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,6 +107,26 @@ def test_the_pages_can_be_read_by_everybody(page: Page) -> None:
     expect(page.get_by_role("button", name="Listen to A of group 1")).to_be_visible()
     assert page.locator(".staves .mark.pitch").count() > 0
     readable(page)
+
+
+@pytest.mark.parametrize("page", [(1280, 900), PHONE], indirect=True, ids=["desk", "phone"])
+def test_a_cataloguer_looks_for_a_record_and_its_group(page: Page) -> None:
+    page.goto("/concordances")
+    page.get_by_role("link", name="By record").click()
+    listed = page.locator("ol.groups > li")
+    expect(listed).to_have_count(6)
+    readable(page)
+    page.get_by_label("Library").select_option("D-Dl")
+    page.get_by_label("Composer").fill("  HASSE ")
+    page.get_by_role("button", name="Show").click()
+    expect(listed).to_have_count(1)
+    expect(page).to_have_url(re.compile("/concordances/records[?].*library=D-Dl"))
+    page.get_by_role("link", name="By group").click()
+    expect(listed).to_have_count(1)
+    page.get_by_role("link", name="By record").click()
+    listed.get_by_role("link", name="410 and 411").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Hasse")
+    expect(page.get_by_text("in this selection")).to_be_visible()
 
 
 @pytest.mark.parametrize("size", [(1100, 900), PHONE], ids=["desk", "phone"])

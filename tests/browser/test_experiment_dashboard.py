@@ -41,7 +41,7 @@ def manager(browser: Browser, study: Served, request: pytest.FixtureRequest) -> 
     page.on("pageerror", lambda error: failed.append(str(error)))
     page.on("console", lambda said: failed.append(said.text) if "Content Security Policy" in said.text else None)
     page.goto("/study/login")
-    page.get_by_label("Secret of the study").fill((study.folder.path.parent / PASSWORD_FILE).read_text().strip())
+    page.get_by_label("Password of the dashboard").fill((study.folder.path.parent / PASSWORD_FILE).read_text().strip())
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     yield page
@@ -53,7 +53,7 @@ def test_every_page_can_be_read_by_everybody(manager: Page) -> None:
     for address in PAGES:
         manager.goto(address)
         if address == "/study":
-            expect(manager.get_by_role("table").first).to_contain_text("told apart")
+            expect(manager.get_by_role("table").first).to_contain_text("are separated")
         assert not is_too_wide(manager), address
         assert serious_complaints(manager) == [], address
         if address == "/study" and manager.viewport_size and manager.viewport_size["width"] > 500:
@@ -78,7 +78,7 @@ def test_a_pause_and_links_by_hand(manager: Page, study: Served) -> None:
     manager.get_by_role("link", name="Invitations").click()
     manager.get_by_label("How many").fill("2")
     manager.get_by_role("button", name="Make links").click()
-    links = manager.get_by_label("One for each expert").input_value().split()
+    links = manager.get_by_label("One per participant").input_value().split()
     assert len(links) == 2
     assert all(link.startswith(f"{study.server.address}/e/") for link in links)
 

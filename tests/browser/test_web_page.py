@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -118,6 +119,35 @@ def test_explain(page: Page) -> None:
     expect(page.locator(".lead")).to_have_text("The same notes, a minor third lower; every note agrees.")
     page.get_by_role("link", name="Back to the results").click()
     assert cards(page)[0].startswith("Roslin Castle")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_pattern_is_mended_and_narrows_the_search(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/?q=" + quote(FRERE))
+    page.get_by_text("Narrow the collection").click()
+    page.get_by_label("Pattern of intervals and rhythm").fill(" +2 +2 ((")
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("alert")).to_contain_text("Pattern, column")
+    page.get_by_label("Pattern of intervals and rhythm").fill(" ^ +2 +2  -3 ")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator(".cards h3 a").first).to_have_text("Frère Jacques")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert not is_too_wide(page)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_melody_backwards(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/?q=" + quote("'4CEDC/CEDC/2GF4E"))  # Frère Jacques from its end
+    page.get_by_text("For researchers").click()
+    page.get_by_label("Search for the melody").select_option("backwards")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator(".cards h3 a").first).to_have_text("Frère Jacques")
+    expect(page).to_have_url(re.compile("direction=retrograde"))
+    page.reload()
+    expect(page.get_by_label("Search for the melody")).to_have_value("retrograde")
+    assert not is_too_wide(page)
 
 
 def test_back_from_an_explanation_to_the_whole_search(page: Page) -> None:

@@ -87,6 +87,7 @@ def whole(starter: Collection, tmp_path_factory: pytest.TempPathFactory) -> tupl
     return run_campaign(starter, truth_path(), ["dp", "twv", "dp(place='inside')"], folder), folder
 
 
+@pytest.mark.long
 def test_the_values_are_those_of_the_files(whole: tuple[Campaign, Path]) -> None:
     campaign, folder = whole
     files = [folder / system.file for system in campaign.systems]
@@ -163,6 +164,7 @@ def test_queries_from_a_file(starter: Collection, tmp_path: Path) -> None:
     assert list(campaign.remarks) == [f"1 of 2 queries of {path} are in no truth: not asked"]
 
 
+@pytest.mark.long
 def test_several_truths_have_their_own_queries(starter: Collection, tmp_path: Path) -> None:
     (tmp_path / "one.qrel").write_text("one la-folia la-folia-2 1\none la-folia la-folia-3 2\n")
     (tmp_path / "two.qrel").write_text("two roslin-castle roslin-castle-7 1\ntwo la-folia la-folia-3 1\n")
@@ -263,6 +265,7 @@ def test_a_program_that_changed_is_asked_again(
     assert asked_anew(starter, tmp_path) == 3
 
 
+@pytest.mark.long
 def test_the_same_bytes_with_any_number_of_threads(starter: Collection, tmp_path: Path) -> None:
     for threads in (1, 2):
         run_campaign(starter, SMALL, ["twv", "emd", "dp"], tmp_path / str(threads), k=10, threads=threads)
@@ -308,6 +311,7 @@ def test_other_rules_for_ties(starter: Collection, tmp_path: Path) -> None:
     assert campaign.with_ties("expected").evaluation.means.item() == campaign.evaluation.means.item()
 
 
+@pytest.mark.long
 def test_a_document_with_the_id_of_a_query_from_a_file(starter: Collection, tmp_path: Path) -> None:
     """It is left out where it is the same melody; any other stays, and a remark says so."""
     for melody, left_out in ((starter["bingo"], True), (starter["taps"].with_metadata(id="bingo"), False)):
@@ -421,6 +425,7 @@ def test_disagreement_by_hand() -> None:
 # -- the report -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_page(whole: tuple[Campaign, Path], starter: Collection, tmp_path: Path) -> None:
     campaign, _ = whole
     page = campaign_page(campaign, starter)

@@ -129,6 +129,7 @@ def test_of_equal_melodies_none_is_taken(starter: Collection) -> None:
     assert not {"roslin-castle", "roslin-castle-2"} & {groups[0][0] for groups in truth.values()}
 
 
+@pytest.mark.long
 def test_a_melody_more_changes_at_most_one_base(starter: Collection, tmp_path: Path) -> None:
     _, before = make_queries(starter)
     for number in range(8):

@@ -90,6 +90,7 @@ def test_the_order_of_ids_is_not_that_of_the_truth() -> None:
     assert 0.4 < np.mean(agree) < 0.6
 
 
+@pytest.mark.long
 def test_the_headline_does_not_depend_on_ids(starter: Collection, tmp_path: Path) -> None:
     """Twenty renamings of two systems."""
     asked = run_campaign(starter, TRUTH, SYSTEMS, tmp_path / "whole", k=len(starter))

@@ -28,6 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_from_made_queries_to_the_report(folder: Path) -> None:
     made = roslin("campaign", "make-queries", "starter.roslin", "-o", "queries.jsonl", "-n", 2, folder=folder)
     assert made.stdout == ""
@@ -52,6 +53,7 @@ def test_from_made_queries_to_the_report(folder: Path) -> None:
     assert json.loads(again.stdout)["standings"][0]["RR"] == mean
 
 
+@pytest.mark.long
 def test_without_a_matcher_all_of_them(folder: Path) -> None:
     done = roslin("campaign", "starter.roslin", "--truth", "folia.qrel", "-k", 10, "--format", "tsv", folder=folder)
     lines = done.stdout.splitlines()
@@ -59,6 +61,7 @@ def test_without_a_matcher_all_of_them(folder: Path) -> None:
     assert (folder / "campaign" / "report.html").exists()
 
 
+@pytest.mark.long
 def test_options_may_come_first(folder: Path) -> None:
     arguments = ("--truth", "folia.qrel", "--matcher", "dp", "-o", "first", "starter.roslin")
     assert (
@@ -67,6 +70,7 @@ def test_options_may_come_first(folder: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_several_truths(folder: Path) -> None:
     (folder / "other.qrel").write_text("other la-folia la-folia-4 1\nother la-folia la-folia-2 2\n")
     truths = ("--truth", "folia.qrel", "--truth", "other.qrel")
@@ -129,6 +133,7 @@ def test_an_interrupt_says_that_nothing_is_lost(folder: Path) -> None:
     assert process.returncode == 130
 
 
+@pytest.mark.long
 def test_refusals_are_one_line(folder: Path) -> None:
     (folder / "broken.qrel").write_text("t la-folia la-folia-2 1\nt la-folia la-folia-3\n")
     (folder / "broken.jsonl").write_text('{"id": "la-folia", "pae": "\'4CZ"}\n')

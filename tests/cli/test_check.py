@@ -74,6 +74,7 @@ def test_an_id_that_occurs_again_is_a_note(tmp_path: Path) -> None:
     assert (row["severity"], row["record"], row["problem"]) == ("note", "a", "this id occurs more than once")
 
 
+@pytest.mark.long
 def test_who_else_has_the_tune(tmp_path: Path) -> None:
     with Collection.build(tunes_path(), tmp_path / "starter.roslin") as collection:
         music = collection["roslin-castle"].music

@@ -6,6 +6,7 @@ import gzip
 import inspect
 import json
 import os
+import platform
 import pty
 import re
 import signal
@@ -119,18 +120,21 @@ def loaded_by(*arguments: str) -> set[str]:
     return set(subprocess.run(command, capture_output=True, text=True, check=True).stderr.split())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("matcher", ["twv", "dp"])
 def test_a_search_imports_what_it_needs(starter: Path, matcher: str) -> None:
     search = ("search", str(starter), "--id", "roslin-castle", "--matcher", matcher)
     assert loaded_by(*search) & NOT_FOR_A_SEARCH == set()
 
 
+@pytest.mark.long
 def test_a_query_imports_its_own_reader_only(starter: Path) -> None:
     search = ("search", str(starter), "--matcher", "dp", "--pae", "'4CDEF")
     roslin(*search)
     assert loaded_by(*search) & NOT_FOR_A_SEARCH == {"roslin.notation.pae"}
 
 
+@pytest.mark.long
 def test_evaluating_needs_no_matcher_no_kernel_and_no_statistics_of_scipy(tmp_path: Path) -> None:
     truth, run = tmp_path / "truth.qrel", tmp_path / "mine.run"
     truth.write_text("1 q1 d1 1\n1 q1 d2 2\n1 q2 d1 1\n")
@@ -140,6 +144,7 @@ def test_evaluating_needs_no_matcher_no_kernel_and_no_statistics_of_scipy(tmp_pa
     assert loaded & {"roslin.native.kernels", "roslin.matchers", "roslin.search", "scipy.stats", "verovio"} == set()
 
 
+@pytest.mark.long
 def test_templates_load_only_for_a_page(starter: Path, tmp_path: Path) -> None:
     search = ("search", str(starter), "--id", "roslin-castle", "--matcher", "dp")
     assert "jinja2" in loaded_by(*search, "--html", str(tmp_path / "x.html"))
@@ -147,9 +152,12 @@ def test_templates_load_only_for_a_page(starter: Path, tmp_path: Path) -> None:
 
 def test_version() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
-    assert roslin("--version").stdout == f"roslin {declared}\n"
+    lines = roslin("--version").stdout.splitlines()
+    assert lines[0] == f"roslin {declared}"
+    assert [line.partition(" ")[0] for line in lines[1:]] == [platform.python_implementation(), "kernels:"]
 
 
+@pytest.mark.long
 def test_bad_usage() -> None:
     assert roslin("serch", code=2).stderr == (
         "roslin: No such command 'serch'. Did you mean 'search', 'serve'? (see: roslin --help)\n"
@@ -162,6 +170,7 @@ def test_bad_usage() -> None:
 # -- the demo ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_demo(tmp_path: Path) -> None:
     done = roslin("demo", "--output", tmp_path / "out", "--format", "json")
     rows = json.loads(done.stdout)
@@ -192,6 +201,7 @@ def test_build_says_what_it_took_and_refused_in_its_last_line(tmp_path: Path) ->
     ]
 
 
+@pytest.mark.long
 def test_a_bad_source_ends_with_1_and_leaves_the_collection_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "tunes.pae").write_text("".join(f"@start:{n}\n@data:'4CDE{'CDEF'[n]}\n@end:{n}\n" for n in range(4)))
     (tmp_path / "err.xml").write_text("<!DOCTYPE html><html>502</html>")
@@ -227,6 +237,15 @@ def test_a_bad_source_ends_with_1_and_leaves_the_collection_as_it_was(tmp_path: 
     )
 
 
+def test_an_unknown_choice_is_named_in_plain_words() -> None:
+    found = roslin("search", "x.roslin", "'4C", "--direction", "sideways", code=2).stderr
+    assert found == (
+        "roslin: Invalid value for '--direction': 'sideways' is not one of 'inverted', 'retrograde', 'both'. "
+        "(see: roslin search --help)\n"
+    )
+
+
+@pytest.mark.long
 def test_build_usage(tmp_path: Path) -> None:
     assert "name exactly one collection, NAME.roslin; got 0" in flat(roslin("collection", "build", "a.pae", code=2))
     assert "name at least one file or folder" in flat(roslin("collection", "build", "a.roslin", code=2))
@@ -239,6 +258,7 @@ def flat(done: subprocess.CompletedProcess[str]) -> str:
     return " ".join(done.stderr.split())
 
 
+@pytest.mark.long
 def test_add_remove_info_check_export(tmp_path: Path, starter: Path) -> None:
     (tmp_path / "one.pae").write_text("@start:mine\n@data:'4CDE\n@end:mine\n")
     out = tmp_path / "mine.roslin"
@@ -274,6 +294,7 @@ def test_one_line_for_what_is_no_collection(tmp_path: Path) -> None:
     assert done.stderr.startswith(f"roslin: {tmp_path}/none.roslin: there is no such folder; make one with")
 
 
+@pytest.mark.long
 def test_one_line_for_a_link_that_leads_back_to_itself(tmp_path: Path) -> None:
     (tmp_path / "loop.roslin").symlink_to("loop.roslin")
     for command in ("info", "check"):
@@ -284,6 +305,7 @@ def test_one_line_for_a_link_that_leads_back_to_itself(tmp_path: Path) -> None:
         assert said.count("\n") == 1
 
 
+@pytest.mark.long
 def test_load_says_what_was_understood(tmp_path: Path) -> None:
     (tmp_path / "tunes.pae").write_text("@start:one\n@data:'4CDE\n@end:one\n@start:two\n@data:\"4C\n@end:two\n")
     done = roslin("load", tmp_path / "tunes.pae", "--format", "json")
@@ -302,6 +324,7 @@ def test_load_says_what_was_understood(tmp_path: Path) -> None:
 # -- search and filter ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_search_by_text_by_file_and_by_id(starter: Path, tmp_path: Path) -> None:
     inside = ("-k", 3, "--matcher", "dp", "--place", "anywhere")
     by_text = roslin("search", starter, "%G-2@2/4 '4CC/GG/AA/2G", *inside)
@@ -330,12 +353,14 @@ def test_search_by_text_by_file_and_by_id(starter: Path, tmp_path: Path) -> None
     assert "Nothing close" not in written
 
 
+@pytest.mark.long
 def test_a_run_in_a_file_keeps_what_it_means(starter: Path, tmp_path: Path) -> None:
     for name, known in (("run.csv", "expected,meaning"), ("run.json", '"meaning": "same tune"')):
         roslin("search", starter, "--id", "roslin-castle", "--run", tmp_path / name)
         assert known in (tmp_path / name).read_text("utf-8")
 
 
+@pytest.mark.long
 def test_a_run_is_packed_where_its_name_says_so(starter: Path, tmp_path: Path) -> None:
     for name in ("plain.run", "out.gz", "out.run.gz", "out.json.gz"):
         roslin("search", starter, "--id", "roslin-castle", "--run", tmp_path / name)
@@ -344,6 +369,7 @@ def test_a_run_is_packed_where_its_name_says_so(starter: Path, tmp_path: Path) -
     assert b"same tune" in gzip.decompress((tmp_path / "out.json.gz").read_bytes())
 
 
+@pytest.mark.long
 def test_nothing_better_than_chance_is_said(starter: Path, tmp_path: Path) -> None:
     """On stderr for people, as a field for programs; the nearest are shown all the same, below a line."""
     nonsense = ("search", starter, "--pae", "'4C,xG''F,,A'D,,bB''C,xF")
@@ -366,6 +392,7 @@ def test_nothing_better_than_chance_is_said(starter: Path, tmp_path: Path) -> No
     assert len(header) == 1
 
 
+@pytest.mark.long
 def test_a_list_is_full_and_a_line_is_drawn_where_chance_begins(starter: Path) -> None:
     asked = ("search", starter, "--id", "roslin-castle", "-k", 40)
     whole = roslin(*asked).stdout.splitlines()
@@ -381,6 +408,7 @@ def test_a_list_is_full_and_a_line_is_drawn_where_chance_begins(starter: Path) -
     assert [row["above_chance"] for row in rows] == [True] * (line - 1) + [False] * (41 - line)
 
 
+@pytest.mark.long
 def test_exact_agreement_is_named_and_counted(starter: Path) -> None:
     done = roslin("search", starter, "--id", "roslin-castle", "-k", 3, "--format", "json")
     assert "Found: 2 melodies have exactly these 35 notes." in done.stderr
@@ -390,6 +418,7 @@ def test_exact_agreement_is_named_and_counted(starter: Path) -> None:
     assert "3 notes are few: add more, or search at the start (--place start)." in few
 
 
+@pytest.mark.long
 def test_a_query_that_can_be_read_in_two_ways_is_told_and_the_other_can_be_chosen(starter: Path) -> None:
     both = roslin("search", starter, "c4 e g c4", "-k", 1).stderr
     assert "read 'c4 e g c4' as ABC in C major" in both
@@ -402,6 +431,7 @@ def test_a_query_that_can_be_read_in_two_ways_is_told_and_the_other_can_be_chose
     assert "as ABC in C major" in roslin("explain", starter, "easter-hymn", "c4 e g c4").stderr  # as in the list
 
 
+@pytest.mark.long
 def test_a_search_for_several_readings_ends_in_time(starter: Path) -> None:
     done = roslin("search", starter, "c4 e g c4", "-k", 1, "--seconds", 60)
     assert "choose the notation names" in done.stderr
@@ -412,7 +442,7 @@ def test_modes_are_the_same_words_as_everywhere() -> None:
     from typing import get_args
 
     from roslin.cli.options import matcher_options
-    from roslin.matchers.modes import MODES
+    from roslin.matchers.base import MODES
 
     options = inspect.signature(matcher_options, eval_str=True, locals={"ChosenMatcher": None}).parameters
     for name, values in MODES.items():
@@ -447,6 +477,7 @@ def test_bad_searches(starter: Path, arguments: list[str], message: str) -> None
     assert error.count("\n") == 1
 
 
+@pytest.mark.long
 def test_what_is_read_otherwise_is_told(starter: Path) -> None:
     done = roslin("search", starter, "--pae", '"4CDEZC', "-k", 2)
     assert len(done.stdout.splitlines()) == 3
@@ -474,6 +505,7 @@ def test_filter_prints_sentences_and_counts(starter: Path, tmp_path: Path) -> No
     assert '"third up, unison, unison, sixth up".' in table
 
 
+@pytest.mark.long
 def test_search_among_what_the_filters_leave(starter: Path, tmp_path: Path) -> None:
     asked = ("--pae", "'4CDEC", "--matcher", "dp", "-k", 300, "--format", "tsv")
     narrowed = ("--note-count", "..20", "--where", "metre=3/4", "--unique")
@@ -502,6 +534,7 @@ def test_every_filter_is_on_the_command_line(starter: Path) -> None:
         "duration_ratio": ["--duration-ratio", "0.01..1"],
         "note_count": ["--note-count", "4..200"],
         "contains": ["--contains", "unison"],
+        "pattern": ["--pattern", ".{3} (up | down | 1)"],
         "share_of_interval": ["--share", "second=0.1.."],
         "repeats_motive": ["--motive", "unison", "--times", "2"],
         "contour_distance": ["--contour", "UDUDUD=100"],
@@ -539,6 +572,7 @@ def test_bad_filters(starter: Path, arguments: list[str], message: str) -> None:
     assert message in flat(roslin("filter", starter, *arguments, code=2))
 
 
+@pytest.mark.long
 def test_contour_and_rhythm_near_those_of_a_query(starter: Path) -> None:
     query = ("--id", "roslin-castle")
     near = ("filter", starter, *query, "--contour", "9", "--rhythm", "12", "--costs", "replacement=2, UD=3", "--list")
@@ -554,6 +588,7 @@ def test_contour_and_rhythm_near_those_of_a_query(starter: Path) -> None:
     assert roslin(*by_text).stdout == roslin("filter", starter, "--contour", "UUD=2", "--format", "json").stdout
 
 
+@pytest.mark.long
 def test_melodies_are_added_to_what_the_filters_left(starter: Path, tmp_path: Path) -> None:
     """As for "Roslin Castle" in the paper: every title with the word, and what three systems find."""
     saved = tmp_path / "ids.txt"
@@ -583,6 +618,7 @@ def test_matchers() -> None:
 # -- terminals --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_progress_bar_on_a_terminal_and_none_elsewhere(tmp_path: Path) -> None:
     source = tmp_path / "many.jsonl"
     lines = (json.dumps({"id": f"m{k}", "pae": "'4CDEF/GABC/2DE/1F//"}) for k in range(12_000))
@@ -628,6 +664,7 @@ except KeyboardInterrupt:
     assert (done.returncode, done.stdout, done.stderr) == (0, "stopped\n", "")
 
 
+@pytest.mark.long
 def test_an_interrupted_build_leaves_nothing_behind(tmp_path: Path) -> None:
     source = tmp_path / "many.jsonl"
     source.write_text("\n".join(json.dumps({"id": f"m{k}", "pae": "'4CDEF/GABC//"}) for k in range(60_000)))
@@ -649,6 +686,7 @@ def test_an_interrupted_build_leaves_nothing_behind(tmp_path: Path) -> None:
     assert [path.name for path in target.iterdir()] == ["writer.lock"]
 
 
+@pytest.mark.long
 def test_a_closed_pipe_is_no_error(starter: Path) -> None:
     command = f"{sys.executable} -m roslin search {starter} --id roslin-castle -k 200 --format tsv | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
@@ -671,6 +709,7 @@ def test_errors_keep_their_parts_between_processes() -> None:
     assert str(errors.Problem("r", "e", "f", 3, 2, "file", "rec")) == "file:2, rec, column 3: r; expected e; found f"
 
 
+@pytest.mark.long
 def test_the_command_and_python_search_with_the_same_matcher(starter: Path) -> None:
     from roslin.matchers import DEFAULT_MATCHER
 

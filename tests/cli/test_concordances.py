@@ -46,16 +46,17 @@ def test_groups_as_a_table_and_as_json(tunes: Path, tmp_path: Path) -> None:
     printed, said = run(tunes, "-o", tmp_path / "found", "-k", 2, "--level", "perhaps")
     assert "Attributions disagree" in printed
     assert "certainty" in printed
-    assert f"kept in {tmp_path / 'found'}" in said
+    assert f"saved in {tmp_path / 'found'}" in said
     assert "the first 2 groups of 18; -k shows more" in said
     assert f"roslin concordances report {tunes}" in said
     again, remarks = run(tunes, "-o", tmp_path / "found", "--level", "perhaps", "--format", "json")
-    assert "has them already, and the collection has not changed since" in remarks
+    assert "has these results, and the collection has not changed since" in remarks
     rows = json.loads(again)
     assert len(rows) > 2
     assert {"group", "kind", "melodies", "certainty", "stability", "first"} <= rows[0].keys()
 
 
+@pytest.mark.long
 def test_by_a_matcher_within_a_radius(tunes: Path, tmp_path: Path) -> None:
     printed, said = run(tunes, "-o", tmp_path / "found", "--matcher", "dp", "--radius", 2)
     assert "each pair with distance at most 2 by dp" in said
@@ -67,6 +68,7 @@ def test_by_a_matcher_within_a_radius(tunes: Path, tmp_path: Path) -> None:
     assert "distance at most 0.1 by roslin" in said
 
 
+@pytest.mark.long
 def test_since_and_only_after_melodies_were_added(tmp_path: Path) -> None:
     tunes = build(tmp_path, TUNES[:100])
     folder = tmp_path / "tunes.concordances"
@@ -77,7 +79,7 @@ def test_since_and_only_after_melodies_were_added(tmp_path: Path) -> None:
     _, said = run(tunes, "-o", tmp_path / "full")
     assert "--since" not in said
     _, said = run(tunes)
-    assert f"to compare only what is new since then, stop this and add --since {folder}" in said
+    assert f"to compare only new melodies, stop this command and add --since {folder}" in said
     printed, said = run(tunes, "--since", folder, "-o", tmp_path / "since", "--format", "json")
     assert [row["first"] for row in json.loads(printed)]
     assert (kept_state(tmp_path / "since") or {})["all"]

@@ -41,6 +41,7 @@ def merged(collection: Path) -> str:
     return done.stderr
 
 
+@pytest.mark.long
 def test_two_reviews_are_merged_and_listed(collection: Path) -> None:
     assert merged(collection).splitlines() == [
         f"{collection / 'review.jsonl'}: 3 decisions about 2 pairs, 3 of them new",
@@ -59,6 +60,7 @@ def test_two_reviews_are_merged_and_listed(collection: Path) -> None:
     assert alone.splitlines()[1].split("\t")[2:4] == ["reject", "Ben: reject"]
 
 
+@pytest.mark.long
 def test_decisions_are_exported(collection: Path, tmp_path: Path) -> None:
     merged(collection)
     done = roslin("concordances", "export", "truth", collection, "-o", tmp_path / "truth.qrel")
@@ -68,6 +70,7 @@ def test_decisions_are_exported(collection: Path, tmp_path: Path) -> None:
     assert len((tmp_path / "pairs.csv").read_text().splitlines()) == 3
 
 
+@pytest.mark.long
 def test_accepted_pairs_become_patches(collection: Path, tmp_path: Path) -> None:
     merged(collection)
     done = roslin("concordances", "marc", collection, "--per-record", tmp_path / "patches")
@@ -85,6 +88,7 @@ def test_accepted_pairs_become_patches(collection: Path, tmp_path: Path) -> None
     assert "Source concordante" in (tmp_path / "others.xml").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_decisions_are_made_by_command_and_by_table(collection: Path, tmp_path: Path) -> None:
     review = ("concordances", "review")
     assert "1 decision stored" in roslin(*review, "accept", collection, A, C, "--author", "Zoë").stderr
@@ -112,6 +116,7 @@ def test_decisions_are_made_by_command_and_by_table(collection: Path, tmp_path: 
     )
 
 
+@pytest.mark.long
 def test_records_are_listed_with_their_surest_pair(collection: Path, tmp_path: Path) -> None:
     merged(collection)
     done = roslin("concordances", "records", collection, "--format", "json")
@@ -122,6 +127,7 @@ def test_records_are_listed_with_their_surest_pair(collection: Path, tmp_path: P
     assert (tmp_path / "records.csv").read_text().startswith("first,second,kind,incipits,distance,probability,verdict")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

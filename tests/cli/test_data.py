@@ -259,6 +259,7 @@ def test_an_unknown_name_lists_the_known_ones(cache: Path, monkeypatch: pytest.M
         get("essen")
 
 
+@pytest.mark.long
 def test_the_command_line(tmp_path: Path, data_folder: Path) -> None:
     listed = json.loads(roslin("data", "list", "--format", "json").stdout)
     assert [row["name"] for row in listed] == list(DATA_SETS)

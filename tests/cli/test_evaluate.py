@@ -33,6 +33,7 @@ def rows(folder: Path, *arguments: object) -> dict[str, list[dict[str, object]]]
     return found
 
 
+@pytest.mark.long
 def test_a_table_of_means_with_intervals(folder: Path) -> None:
     done = roslin("evaluate", "truth.qrel", "good.run", "poor.run", folder=folder)
     lines = done.stdout.splitlines()
@@ -46,6 +47,7 @@ def test_a_table_of_means_with_intervals(folder: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_chosen_measures_and_variants(folder: Path) -> None:
     found = rows(folder, "truth.qrel", "good.run", "-m", "P@1", "--measure", 'AP(variant="serra")', "-m", "RR")
     assert [(row["measure"], row["mean"]) for row in found["means"]][:1] == [("P@1", 1.0)]
@@ -59,6 +61,7 @@ def test_ids_that_do_not_agree_are_suspected(folder: Path, tmp_path: Path) -> No
     assert said == "other finds no document of the truth: are the ids the same?\n"
 
 
+@pytest.mark.long
 def test_every_query(folder: Path) -> None:
     found = rows(folder, "truth.qrel", "good.run", "poor.run", "-m", "RR", "--per-query")
     assert found["per_query"] == [
@@ -67,6 +70,7 @@ def test_every_query(folder: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_comparisons(folder: Path) -> None:
     found = rows(folder, "truth.qrel", "good.run", "poor.run", "-m", "RR", "--compare")
     (pair,) = found["comparisons"]
@@ -84,6 +88,7 @@ def test_comparisons(folder: Path) -> None:
     assert message.endswith("roslin: a comparison needs at least two runs\n")
 
 
+@pytest.mark.long
 def test_planned_comparisons(folder: Path) -> None:
     (folder / "third.run").write_text("q1 Q0 a 1 8 p\n")
     files = ("truth.qrel", "good.run", "poor.run", "third.run", "-m", "RR")
@@ -100,6 +105,7 @@ def test_planned_comparisons(folder: Path) -> None:
     assert "good" in refused
 
 
+@pytest.mark.long
 def test_ties(folder: Path) -> None:
     (folder / "tied.run").write_text(GOOD.replace("-0.6", "-0.5"))
     found = rows(folder, "truth.qrel", "tied.run", "-m", "ADR", "-m", "RBO", "--tie-sensitivity")
@@ -126,6 +132,7 @@ def test_ties(folder: Path) -> None:
     assert message == "roslin: the best and worst order of ties is not known for RBO\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rule", "value"), [("expected", 0.9028), ("given", 0.9444), ("trec", 0.8611)])
 def test_rules_for_ties(folder: Path, rule: str, value: float) -> None:
     (folder / "tied.run").write_text(GOOD.replace("-0.6", "-0.5"))
@@ -133,6 +140,7 @@ def test_rules_for_ties(folder: Path, rule: str, value: float) -> None:
     assert found["means"][0]["mean"] == pytest.approx(value, abs=1e-4)
 
 
+@pytest.mark.long
 def test_a_document_with_the_id_of_its_query(folder: Path) -> None:
     (folder / "numbers.qrel").write_text("n 1 7 1\nn 2 8 1\n")
     (folder / "numbers.run").write_text("1 Q0 1 1 3 n\n1 Q0 7 2 2 n\n2 Q0 8 1 3 n\n")
@@ -143,6 +151,7 @@ def test_a_document_with_the_id_of_its_query(folder: Path) -> None:
         assert f"numbers has a document with the id of its query in list (1): {said}" in done.stderr
 
 
+@pytest.mark.long
 def test_what_breaks_ties_of_adr(folder: Path) -> None:
     (folder / "swapped.run").write_text("q2 Q0 z 1 9 s\nq2 Q0 e 2 8 s\n")
     found = rows(folder, "truth.qrel", "good.run", "swapped.run", "-m", "ADR", "--tie-break")
@@ -156,6 +165,7 @@ def test_what_breaks_ties_of_adr(folder: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_steps(folder: Path) -> None:
     found = rows(folder, "truth.qrel", "good.run", "poor.run", "--steps", "q1")
     assert list(found) == ["steps of good", "steps of poor"]
@@ -196,6 +206,7 @@ def test_steps_of_a_query_that_the_run_lacks(folder: Path) -> None:
     assert found[0]["note"] == "the list has ended"
 
 
+@pytest.mark.long
 def test_several_truths(folder: Path) -> None:
     found = rows(folder, "--truth", "truth.qrel", "--truth", "other.qrel", "good.run", "poor.run", "-m", "ADR")
     good, poor, tau = found["groupings"]
@@ -208,6 +219,7 @@ def test_several_truths(folder: Path) -> None:
     assert same.stderr.endswith("roslin: two truths are called 'mine'; give each truth a different name\n")
 
 
+@pytest.mark.long
 def test_remarks_on_every_truth(folder: Path, tmp_path: Path) -> None:
     """An empty query, a repeated judgement and a missing query of the second truth are reported, without warnings."""
     second = tmp_path / "second.qrel"
@@ -220,6 +232,7 @@ def test_remarks_on_every_truth(folder: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_truth_in_which_no_query_counts(folder: Path, tmp_path: Path) -> None:
     nothing = tmp_path / "nothing.qrel"
     nothing.write_text("none q1 a 0\n")
@@ -227,6 +240,7 @@ def test_a_truth_in_which_no_query_counts(folder: Path, tmp_path: Path) -> None:
     assert [row["none"] for row in found["groupings"]] == [None, None, None]
 
 
+@pytest.mark.long
 def test_names_that_are_columns(folder: Path, tmp_path: Path) -> None:
     for name, options in (("measure", ["--per-query"]), ("query", ["--format", "html"])):
         run = tmp_path / f"{name}.run"
@@ -239,6 +253,7 @@ def test_names_that_are_columns(folder: Path, tmp_path: Path) -> None:
     assert refused == "roslin: a truth cannot be called 'system', which is a column of the table; rename it\n"
 
 
+@pytest.mark.long
 def test_silence_is_not_praised(folder: Path) -> None:
     options = ("-m", "FP", "-m", "Inversions", "--compare")
     (folder / "silent.json").write_text('{"q1": []}')
@@ -250,12 +265,14 @@ def test_silence_is_not_praised(folder: Path) -> None:
     assert "ahead" not in done.stdout
 
 
+@pytest.mark.long
 def test_the_level_is_shown_as_it_is(folder: Path) -> None:
     options = ("--per-query", "--level", "0.996")
     done = roslin("evaluate", "truth.qrel", "good.run", *options, folder=folder)
     assert "with 99.6 % confidence intervals" in done.stdout
 
 
+@pytest.mark.long
 def test_qrels_with_other_iterations(folder: Path, tmp_path: Path) -> None:
     truth = tmp_path / "trec.qrels"
     truth.write_text("q1 0 a 1\nq1 1 n 0\nq2 Q0 d 1\n")
@@ -264,6 +281,7 @@ def test_qrels_with_other_iterations(folder: Path, tmp_path: Path) -> None:
     assert done.stderr.splitlines()[0] == f"{truth}: {said}"
 
 
+@pytest.mark.long
 def test_other_formats(folder: Path) -> None:
     command = ("evaluate", "truth.qrel", "good.run", "-m", "ADR", "--format", "tsv")
     assert roslin(*command, folder=folder).stdout.splitlines()[1].startswith("good\tADR\t")
@@ -279,6 +297,7 @@ def test_other_formats(folder: Path) -> None:
     assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == 1
 
 
+@pytest.mark.long
 def test_latex_without_nan(folder: Path, tmp_path: Path) -> None:
     """One query has no interval, and none has no mean; an effect may be infinite."""
     (tmp_path / "one.qrel").write_text("mine q2 d 1\nmine q1 x 0\n")
@@ -304,6 +323,7 @@ def test_latex_without_nan(folder: Path, tmp_path: Path) -> None:
         assert not re.search(r"\b(?:nan|inf)\b", text)
 
 
+@pytest.mark.long
 def test_files_instead_of_the_screen(folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "x.json"
     done = roslin("evaluate", "truth.qrel", "good.run", "--format", "json", "-o", target, folder=folder)
@@ -323,6 +343,7 @@ def test_measures_are_listed() -> None:
             assert other in text
 
 
+@pytest.mark.long
 def test_an_empty_truth_is_reported(folder: Path, tmp_path: Path) -> None:
     truth = tmp_path / "t.qrel"
     truth.write_text(TRUTH + "mine q3 x 0\n")
@@ -407,6 +428,7 @@ def test_every_name_is_in_the_legend(page: Path) -> None:
             assert name.removesuffix(".run") in labels
 
 
+@pytest.mark.long
 def test_the_same_input_gives_the_same_page(page: Path, folder: Path) -> None:
     options = ("--format", "html", "-m", "ADR", "-m", "AP", "-m", "RBO", *EXTRA)
     again = roslin("evaluate", "--truth", "truth.qrel", "--truth", "other.qrel", *NAMES, *options, folder=folder)

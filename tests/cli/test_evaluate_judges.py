@@ -33,6 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_intervals_cover_judges(folder: Path) -> None:
     done = evaluate(folder, "--truth-from", "said.csv", "mine.run", "-m", "ADR", "--format", "json")
     (row,) = json.loads(done.stdout)["means"]
@@ -45,6 +46,7 @@ def test_intervals_cover_judges(folder: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_the_grouping_is_chosen_by_its_name(folder: Path) -> None:
     means = [
         json.loads(
@@ -55,6 +57,7 @@ def test_the_grouping_is_chosen_by_its_name(folder: Path) -> None:
     assert means[0] > means[1]  # small groups ask for more
 
 
+@pytest.mark.long
 def test_what_does_not_go_together_is_refused(folder: Path) -> None:
     done = evaluate(folder, "--truth-from", "said.csv", "--truth", "t.qrel", "mine.run", code=2)
     assert "choose one of --truth and --truth-from" in done.stderr

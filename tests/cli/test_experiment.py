@@ -49,12 +49,13 @@ def test_from_an_empty_folder_to_a_study(tmp_path: Path, monkeypatch: pytest.Mon
     assert "experiment try mine/study.toml" in result.stderr
 
 
+@pytest.mark.long
 def test_create_says_what_was_made_and_shows_the_password_once(toml: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(toml.parent)
     first = typed("create", "study.toml")
     lines = first.stdout.splitlines()
     assert lines[:3] == [f"{query}: 6 candidates by name." for query in SMALL]
-    assert lines[3] == "test.study: made; 3 queries, 5 opinions wanted of each"
+    assert lines[3] == "test.study: created; 3 queries, 5 opinions wanted per query"
     password = re.fullmatch(r"Password of the dashboard, shown only now: ([a-z0-9-]{23})", lines[4])
     assert password
     assert StudyFolder("test.study").check_password(password[1])
@@ -66,9 +67,9 @@ def test_create_says_what_was_made_and_shows_the_password_once(toml: Path, monke
 
     toml.write_text(toml.read_text("utf-8").replace("quota = 5", "quota = 6"), encoding="utf-8")
     changed = typed("create", "study.toml")
-    assert changed.stdout.splitlines()[-1] == "test.study: brought up to date; 3 queries, 6 opinions wanted of each"
+    assert changed.stdout.splitlines()[-1] == "test.study: updated; 3 queries, 6 opinions wanted per query"
     assert "Password" not in changed.stdout
-    assert "when it is started again" in changed.stderr
+    assert "Restart a running server" in changed.stderr
 
 
 def test_another_folder(toml: Path, tmp_path: Path) -> None:
@@ -76,6 +77,7 @@ def test_another_folder(toml: Path, tmp_path: Path) -> None:
     assert StudyFolder(tmp_path / "new" / "other.study").plan.name == "test"
 
 
+@pytest.mark.long
 def test_refusals(
     toml: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,7 +91,7 @@ def test_refusals(
     text = toml.read_text("utf-8")
     toml.write_text(text.replace("quota = 5", "ties = true"), encoding="utf-8")
     said = refused(monkeypatch, capsys, "create", toml)
-    assert said == ("roslin: the study has begun, so rules.ties can no longer change; make a new study for that\n")
+    assert said == ("roslin: the study has begun, so rules.ties can no longer change; make a new study instead\n")
     toml.write_text(text.replace("quota", "qouta"), encoding="utf-8")
     said = refused(monkeypatch, capsys, "create", toml)
     assert said == f"roslin: {toml}:10, design.qouta: unknown key; expected 'quota'?; found 'qouta'\n"

@@ -33,7 +33,7 @@ def test_bots_go_through_a_copy_that_is_kept_where_asked(study: Path, tmp_path: 
     result = CliRunner().invoke(app, ["experiment", "bots", str(study), "-n", "3", "--format", "json", *options])
     assert result.exit_code == 0, result.output
     rows = {row["what"]: row["number"] for row in json.loads(result.stdout)}
-    assert (rows["simulated experts"], rows["finished"], rows["trials finished"]) == (3, 3, 9)
+    assert (rows["simulated participants"], rows["finished"], rows["trials finished"]) == (3, 3, 9)
     assert rows["decisions"] > 0
     assert rows["of these lost"] == 0
     assert f"roslin experiment export {copy}" in result.stderr
@@ -54,7 +54,7 @@ def test_bots_may_take_part_in_the_study_itself(study: Path, tmp_path: Path) -> 
         command = ["experiment", "bots", str(study), "-n", "1", "--quit", "0", "--address", address]
         result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
-    assert "simulated experts" in result.stdout
+    assert "simulated participants" in result.stdout
     with opened(study, "") as used:
         assert [expert.source for expert in used.store.experts()] == ["bot"]
 
@@ -107,7 +107,7 @@ def test_a_rehearsal_does_not_mix_with_what_people_said(study: Path, tmp_path: P
     url = f"sqlite:///{tmp_path / 'real.db'}"
     with opened(study, url) as real:
         real.store.invite(2)
-    refused = "the database of a rehearsal must be empty; got one in which 2 take part"
+    refused = "the database of a rehearsal must be empty; it has 2 participants"
     with pytest.raises(ArgumentError, match=refused), served_copy(study, database=url):
         pass
 

@@ -48,17 +48,19 @@ def store(folder: Path) -> Iterator[EventStore]:
     opened.close()
 
 
+@pytest.mark.long
 def test_how_far_it_is(folder: Path) -> None:
     done = run("status", folder)
     assert "The study is open; 10 of 90 opinions" in done.stderr
     assert "expert-004 is stuck: trial 2 of 3, silent for" in done.stderr
-    assert "did everything" in done.stdout
+    assert "finished everything" in done.stdout
     found = json.loads(run("status", folder, "--people", "--format", "json").stdout)
     assert sum(each["finished"] for each in found["queries"]) == 10
     assert found["funnel"][0] == {"step": "invited", "experts": 6}
     assert [each["where"] for each in found["people"]][-2:] == ["has not come yet"] * 2
 
 
+@pytest.mark.long
 def test_an_export_goes_into_the_truth_layer(folder: Path, tmp_path: Path) -> None:
     done = run("export", folder, "-o", tmp_path / "out")
     assert f"Next: roslin truth group {tmp_path / 'out' / 'rankings.csv'} -o truth.qrel\n" in done.stderr
@@ -83,13 +85,15 @@ def test_the_report_draws_the_experience_of_an_export(folder: Path, tmp_path: Pa
     assert "The experience of 4 experts" in (tmp_path / "report.html").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_a_backup(folder: Path, tmp_path: Path) -> None:
     done = run("backup", folder, "-o", tmp_path / "copy")
-    assert f"{tmp_path / 'copy'}: 6 experts, " in done.stdout
+    assert f"{tmp_path / 'copy'}: 6 participants, " in done.stdout
     with pytest.raises(ExperimentError, match="there is such a file already"):
         run("backup", folder, "-o", tmp_path / "copy")
 
 
+@pytest.mark.long
 def test_every_command_finds_the_database_that_the_study_was_served_from(tmp_path: Path) -> None:
     with small_study(tmp_path) as made:
         path = made.path
@@ -98,9 +102,10 @@ def test_every_command_finds_the_database_that_the_study_was_served_from(tmp_pat
     run("invite", path)
     assert not (path / "study.db").exists()
     assert json.loads(run("status", path, "--format", "json").stdout)["funnel"][0] == {"step": "invited", "experts": 3}
-    assert "3 experts" in run("backup", path, "-o", tmp_path / "copy").stdout
+    assert "3 participants" in run("backup", path, "-o", tmp_path / "copy").stdout
 
 
+@pytest.mark.long
 def test_a_study_is_moved(tmp_path: Path) -> None:
     with small_study(tmp_path) as made:
         path = made.path
@@ -109,14 +114,14 @@ def test_a_study_is_moved(tmp_path: Path) -> None:
         store.close()
     target = f"sqlite:///{tmp_path / 'new.db'}"
     done = run("move", path, target)
-    assert re.fullmatch(rf"{target}: 4 experts, \d+ events\n", done.stdout)
+    assert re.fullmatch(rf"{target}: 4 participants, \d+ events\n", done.stdout)
     assert f"The old database still contains everything: sqlite:///{path / 'study.db'}" in done.stderr
     assert "of 90 opinions" in run("status", path).stderr
     with pytest.raises(ExperimentError, match="a study is in it already"):
         run("move", path, "file")
     for left in path.glob("study.db*"):
         left.unlink()
-    assert run("move", path, "file").stdout.startswith(f"sqlite:///{path / 'study.db'}: 4 experts")
+    assert run("move", path, "file").stdout.startswith(f"sqlite:///{path / 'study.db'}: 4 participants")
 
 
 def test_deleting_from_postgresql_says_what_its_log_still_holds(tmp_path: Path, postgresql: Cluster) -> None:
@@ -129,6 +134,7 @@ def test_deleting_from_postgresql_says_what_its_log_still_holds(tmp_path: Path, 
     postgresql.drop(name)
 
 
+@pytest.mark.long
 def test_somebody_is_deleted_by_label_or_by_link(folder: Path, store: EventStore, tmp_path: Path) -> None:
     first, second = store.invite(2)
     assert "Delete all that" in run("delete", folder, first.label, code=1, text="n\n").stderr
@@ -149,6 +155,7 @@ def test_somebody_is_deleted_by_label_or_by_link(folder: Path, store: EventStore
         assert second.name.encode() not in path.read_bytes()
 
 
+@pytest.mark.long
 def test_a_study_in_which_nothing_is_kept(tmp_path: Path) -> None:
     with small_study(tmp_path) as made:
         path = made.path

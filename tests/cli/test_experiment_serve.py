@@ -65,7 +65,7 @@ def test_links_on_the_screen_and_the_open_invitation(folder: Path) -> None:
         (["serve", "nothing.study"], "nothing.study: no study"),
         (["try", "nothing.toml"], "nothing.toml"),
         (["invite", "FOLDER", "--public-address", "study.example.org"], "must be one like https://study.example.org"),
-        (["invite", "FOLDER", "--public-address", "https://a.example/path"], "must be one like"),
+        (["invite", "FOLDER", "--public-address", "https://a.example/?path"], "must be one like"),
         (["serve", "FOLDER", "--database", "mysql://x/y"], "the database must be"),
         (["invite", "FOLDER", "-n", "0"], "Invalid value for '--number'"),
     ],
@@ -87,6 +87,7 @@ def test_refusals_are_one_line(
     assert [line for line in said.err.splitlines() if line.startswith("roslin:")] == said.err.splitlines()[-1:]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("content", "said"), [(b"", "it is empty"), (b"no database" * 2000, "not a database")])
 def test_a_damaged_database_is_refused_before_anything_is_promised(
     tmp_path: Path, content: bytes, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -24,6 +24,7 @@ def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_table_and_files(starter: Path, tmp_path: Path) -> None:
     svg, page = tmp_path / "flow.svg", tmp_path / "flow.html"
     asked = ("explain", starter, "roslin-castle-2", "--id", "roslin-castle", "--matcher", "emd")
@@ -41,6 +42,7 @@ def test_table_and_files(starter: Path, tmp_path: Path) -> None:
     assert done.stderr == f"drawing written to {svg}\npage written to {page}\n"
 
 
+@pytest.mark.long
 def test_tsv_and_json(starter: Path) -> None:
     arguments = ("explain", starter, "roslin-castle-4", "--id", "roslin-castle", "--matcher", "twv(radius=0.5)")
     rows = [line.split("\t") for line in roslin(*arguments, "--format", "tsv").stdout.splitlines()]
@@ -66,6 +68,7 @@ def test_the_segments_in_words(starter: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_query_from_text_and_file(starter: Path, tmp_path: Path) -> None:
     text = "%G-2@2/4 '4CC/GG/AA/2G"
     (tmp_path / "query.pae").write_text(text)
@@ -75,6 +78,7 @@ def test_query_from_text_and_file(starter: Path, tmp_path: Path) -> None:
     assert roslin(*asked, "--file", tmp_path / "query.pae").stdout == by_text
 
 
+@pytest.mark.long
 def test_the_distance_is_that_of_the_list(starter: Path) -> None:
     """Also where it depends on the other melodies: the penalty of twv is the largest distance of any match."""
     arguments = ("--id", "roslin-castle", "--matcher", "twv_covered", "--format", "json")
@@ -112,12 +116,14 @@ def test_the_default_is_that_of_search(starter: Path) -> None:
     assert json.loads(done.stdout)["matcher"] == DEFAULT_MATCHER
 
 
+@pytest.mark.long
 def test_only_the_beginning_is_explained(starter: Path) -> None:
     asked = ("explain", starter, "frere-jacques", "--pae", "'4CDEC", "--matcher", "dp", "--format", "json")
     whole, start = (json.loads(roslin(*asked, *more).stdout) for more in ((), ("--place", "start")))
     assert len(start["steps"]) == 5 < len(whole["steps"])
 
 
+@pytest.mark.long
 def test_any_other_matcher(starter: Path, tmp_path: Path) -> None:
     asked = ("explain", starter, "frere-jacques-2", "--pae", "'4CDEF", "--matcher")
     lines = roslin(*asked, "dp(place='inside')").stdout.splitlines()
@@ -139,6 +145,7 @@ def test_any_other_matcher(starter: Path, tmp_path: Path) -> None:
     assert rows == ["step\tquery\tcandidate\twords\tcost", "start\t\t\t\t1.0"]
 
 
+@pytest.mark.long
 def test_the_distance_is_the_one_among_all_melodies(starter: Path) -> None:
     found = json.loads(
         roslin("explain", starter, "roslin-castle-2", "--id", "roslin-castle", "--matcher", "orio", "--format", "json")
@@ -151,6 +158,7 @@ def test_the_distance_is_the_one_among_all_melodies(starter: Path) -> None:
     assert found["distance"] == pytest.approx(distance, abs=1e-9)
 
 
+@pytest.mark.long
 def test_a_reader_that_stops_reading_loses_no_file(starter: Path, tmp_path: Path) -> None:
     picture, run = tmp_path / "flow.svg", tmp_path / "found.run"
     command = (
@@ -162,12 +170,14 @@ def test_a_reader_that_stops_reading_loses_no_file(starter: Path, tmp_path: Path
     assert len(run.read_text("utf-8").splitlines()) == 200
 
 
+@pytest.mark.long
 def test_exact_agreement_has_the_label_of_the_list(starter: Path) -> None:
     """However many such matches are expected by chance, all notes agree."""
     for query in ("'4CDEC", "'4CDEC/CDEC"):
         assert roslin("explain", starter, "frere-jacques", query).stdout.splitlines()[-1].startswith("Same notes: ")
 
 
+@pytest.mark.long
 def test_the_reading_that_finds_a_melody_is_the_one_explained(starter: Path) -> None:
     typed = "a bb a d a g a g d g"
     listed = json.loads(roslin("search", starter, typed, "-k", 1, "--format", "json").stdout)[0]
@@ -176,6 +186,7 @@ def test_the_reading_that_finds_a_melody_is_the_one_explained(starter: Path) -> 
     assert told.stdout.splitlines()[-1] == f"Same notes: {by_chance(listed['expected'])}"
 
 
+@pytest.mark.long
 def test_what_the_notes_that_coincide_find_is_named(starter: Path, tmp_path: Path) -> None:
     tune = melodic_line(next(each for each in load(tunes_path()) if each.id == "roslin-castle"))
     onsets, durations, pitches = [], [], []

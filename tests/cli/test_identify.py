@@ -39,6 +39,7 @@ def test_a_pasted_incipit(starter: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.long
 def test_a_file_of_two_records_in_all_forms(starter: Path, tmp_path: Path) -> None:
     path = tmp_path / "two.xml"
     music = JOY.partition(" ")[2]
@@ -68,12 +69,14 @@ def test_a_melody_of_the_collection_and_filters(starter: Path) -> None:
     assert done.stderr.startswith("Searched ")
 
 
+@pytest.mark.long
 def test_what_another_program_writes(starter: Path) -> None:
     command = [sys.executable, "-m", "roslin", "identify", str(starter), "-"]
     done = subprocess.run(command, input=JOY, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Ludwig van Beethoven in ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

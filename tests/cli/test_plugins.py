@@ -66,6 +66,7 @@ def run(folder: Path, *arguments: str, code: int = 0, **variables: str) -> subpr
     return done
 
 
+@pytest.mark.long
 def test_before_and_after_the_command_and_from_the_environment(folder: Path) -> None:
     found = [
         run(folder, "matchers", "--plugin", "mine.py", "--format", "json"),
@@ -82,6 +83,7 @@ def test_before_and_after_the_command_and_from_the_environment(folder: Path) -> 
     assert '"lengths"' not in run(folder, "matchers", "--format", "json").stdout
 
 
+@pytest.mark.long
 def test_search_load_explain_and_evaluate(folder: Path) -> None:
     asked = ("search", "tunes.roslin", "--id", "a", "--matcher", "lengths", "--plugin", "mine.py")
     found = json.loads(run(folder, *asked, "--run", "mine.run", "--format", "json").stdout)
@@ -94,6 +96,7 @@ def test_search_load_explain_and_evaluate(folder: Path) -> None:
     assert "How long the list is." in run(folder, "evaluate", "--plugin", "mine.py", "--measures").stdout
 
 
+@pytest.mark.long
 def test_a_campaign_asks_again_when_the_file_has_changed(folder: Path) -> None:
     arguments = ("tunes.roslin", "--truth", "truth.qrel", "--matcher", "lengths", "-o", "out", "--plugin")
     run(folder, "campaign", *arguments, "mine.py")
@@ -116,6 +119,7 @@ def test_every_worker_of_the_page_has_it(folder: Path, tmp_path: Path) -> None:
                 assert "lengths" in [one["name"] for one in json.load(answer)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -134,6 +138,7 @@ def test_a_broken_file_is_one_line_and_exit_code_2(tmp_path: Path, text: str | N
     assert len(json.loads(done.stdout)) > 20
 
 
+@pytest.mark.long
 def test_a_matcher_that_fails_or_gives_nonsense_is_one_line(folder: Path) -> None:
     (folder / "bad.py").write_text(
         "import roslin\n"

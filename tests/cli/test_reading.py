@@ -51,6 +51,7 @@ def tunes(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_query_in_any_format(name: str, collection: Path, tmp_path: Path) -> None:
     path = tmp_path / "query"
@@ -74,6 +75,7 @@ def test_the_first_of_several_is_taken_and_named(collection: Path, tunes: Path) 
     assert "Up" in shown.stdout
 
 
+@pytest.mark.long
 def test_voices_apart_and_together(collection: Path, tmp_path: Path) -> None:
     path = tmp_path / "two.mid"
     path.write_bytes(midi(midi_track(4), midi_track(3, channel=1), kind=1))
@@ -86,6 +88,7 @@ def test_voices_apart_and_together(collection: Path, tmp_path: Path) -> None:
     assert "1 melody taken" in roslin("collection", "build", path, built, "--voices", "together").stdout
 
 
+@pytest.mark.long
 def test_another_is_chosen_by_number_or_id(collection: Path, tunes: Path) -> None:
     asked = ("search", collection, "--file", tunes)
     by_number, by_id = (roslin(*asked, *how) for how in (("--number", 2), ("--id", "2")))
@@ -118,6 +121,7 @@ def test_repeats_played_out(tunes: Path) -> None:
     assert 'id="note-7"' in roslin("show", tunes, "--number", 1, "--expand-repeats").stdout
 
 
+@pytest.mark.long
 def test_a_track_and_a_channel(tmp_path: Path, collection: Path) -> None:
     path = tmp_path / "two.mid"
     path.write_bytes(midi(midi_track(4), midi_track(7, channel=1), kind=1))
@@ -129,6 +133,7 @@ def test_a_track_and_a_channel(tmp_path: Path, collection: Path) -> None:
     assert "Invalid value for '--channel'" in refused("load", path, "--channel", 17)
 
 
+@pytest.mark.long
 def test_quantised_notes_and_how_far_they_moved(tmp_path: Path, collection: Path) -> None:
     path = tmp_path / "played.mid"
     path.write_bytes(write_midi(Melody.from_notes([0, 1.05, 2], [1, 1, 1], [60, 62, 64])))
@@ -142,6 +147,7 @@ def test_quantised_notes_and_how_far_they_moved(tmp_path: Path, collection: Path
     assert "unknown grid; expected a note value like 1/16" in refused("load", path, "--quantise", "often")
 
 
+@pytest.mark.long
 def test_a_part_a_voice_and_the_written_pitch(tmp_path: Path, collection: Path) -> None:
     path = tmp_path / "duet.musicxml"
     path.write_bytes(musicxml([TRANSPOSE + musicxml_note("D") + musicxml_note("E")], ("Clarinet", "Horn")))
@@ -157,6 +163,7 @@ def test_a_part_a_voice_and_the_written_pitch(tmp_path: Path, collection: Path) 
     assert pitches == [[60, 62], [62, 64]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("option", "format", "others"),
     [

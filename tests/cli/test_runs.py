@@ -44,6 +44,7 @@ def test_pool(folder: Path) -> None:
     assert (folder / "p.csv").read_text() == "query,document\nq,b\nq,c\nq,d\n"
 
 
+@pytest.mark.long
 def test_names_and_judged_and_letters(folder: Path) -> None:
     files = ("t.qrel", "first=a.run", "second=b.run.gz", "-m", "RR")
     done = roslin("evaluate", *files, "--judged", 2, folder=folder)

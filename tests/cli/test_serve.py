@@ -57,10 +57,19 @@ def test_behind_a_proxy_it_is_open_to_others(started: list[tuple[Any, ...]]) -> 
     assert (settings.is_open, settings.hosts, settings.requests_per_minute) == (True, (), 300)
 
 
+def test_a_file_describes_the_site(started: list[tuple[Any, ...]], tmp_path: Path) -> None:
+    file = tmp_path / "site.toml"
+    file.write_text('name = "A library"\nlink = "https://a.example/{id}"\niiif = "https://a.example/{id}/manifest"')
+    settings, *_ = served(started, "--site", str(file), "--root-path", "/tunes/")
+    assert (settings.title, settings.link, settings.site) == ("mine", "https://a.example/{id}", str(file))
+    assert (settings.iiif, settings.root_path) == ("https://a.example/{id}/manifest", "/tunes")
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (["mine.roslin", "--proxy", "proxy.example.org"], "a proxy must be given as an address or a network"),
+        (["mine.roslin", "--root-path", "tunes"], "a root path must be like /tunes"),
         (["nothing.roslin"], "nothing.roslin: there is no such folder"),
         (["nothing.roslin", "--link", "ftp://{id}"], "the link must start with https:// or http://"),
     ],

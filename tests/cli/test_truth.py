@@ -50,6 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_as_a_program(folder: Path) -> None:
     command = [sys.executable, "-m", "roslin", "truth", "group", "said.csv", "--shuffles", "5", "--format", "tsv"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
@@ -108,6 +109,7 @@ def careless_study(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_experts_who_failed_the_check_of_attention_are_left_out_and_named(folder: Path) -> None:
     careless_study(folder)
     done = roslin("group", "careless.csv", "--shuffles", 0, "-o", "careless.qrel", folder=folder)
@@ -178,6 +180,7 @@ def test_experts_and_those_who_stand_out(folder: Path) -> None:
     assert f"disagree with the others: {', '.join(outliers)}" in done.stderr
 
 
+@pytest.mark.long
 def test_queries_that_may_occur(folder: Path) -> None:
     (folder / "queries.txt").write_text("q1\n\nq3\n")
     for command in ("group", "experts", "power", "strengths"):
@@ -187,6 +190,7 @@ def test_queries_that_may_occur(folder: Path) -> None:
     roslin("experts", "said.csv", "--known-queries", "queries.txt", folder=folder)
 
 
+@pytest.mark.long
 def test_consistency_and_what_spoils_it(folder: Path) -> None:
     roslin("group", "said.csv", "-o", "truth.qrel", "--shuffles", 0, folder=folder)
     said = method_named("roslin").considered(read_rankings(folder / "said.csv"))
@@ -235,7 +239,7 @@ def test_reports(folder: Path, name: str, begins: str, experience: str) -> None:
         ("ann,-3\n", "years.csv:2: bad years; expected 0 or more; found -3"),
         ("ann,inf\n", "years.csv:2: bad years; expected 0 or more; found inf"),
         ("ann,many\n", "years.csv:2: bad years; expected a number; found 'many'"),
-        ("ann,3\nann,4\n", "years.csv:3: expert ann again; expected each expert once"),
+        ("ann,3\nann,4\n", "years.csv:3: participant ann again; expected each participant once"),
         ("", "years.csv: no experience; expected at least one row with expert,years; found none"),
     ],
 )
@@ -246,6 +250,7 @@ def test_experience_that_cannot_be_drawn(folder: Path, text: str, message: str) 
     assert not (folder / "y.html").exists()
 
 
+@pytest.mark.long
 def test_votes_and_power(folder: Path) -> None:
     lines = ["query,first,second,answer"] + ["q,a,b,a"] * 9 + ["q,a,b,s"] + ["q,b,c,s"] * 8 + ["q,a,c,a"] * 7
     (folder / "votes.csv").write_text("\n".join(lines) + "\n")

@@ -52,6 +52,7 @@ def test_compare_needs_a_common_query(folder: Path) -> None:
     assert "mine.qrel and far.qrel have no query in common" in done.stderr
 
 
+@pytest.mark.long
 def test_convert_says_what_is_lost(folder: Path) -> None:
     (folder / "qrels.txt").write_text("q1 0 a 3\nq1 0 b 1\nq1 0 c 0\n", encoding="utf-8")
     done = roslin("truth", "convert", "qrels.txt", "out.qrel", folder=folder)

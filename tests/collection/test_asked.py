@@ -14,6 +14,7 @@ from roslin.collection.filters import (
     metadata_of,
     note_count,
     one_of,
+    pattern,
     pitch_range,
     repeats_motive,
     rhythm_distance,
@@ -36,6 +37,7 @@ QUERY = Melody.from_notes([0, 1, 2, 3], [1, 1, 2, 1], [60, 62, 62, 60])
         ("contains", ["+5 -3", "third up"], [contains("+5 -3", "third up")]),
         ("contains_semitones", ["+7"], [contains("+7", kind="chromatic")]),
         ("share", ["third=0.5..", "2=..1"], [share_of_interval("third", 0.5), share_of_interval("2", high=1)]),
+        ("pattern", ["+3", "^."], [pattern("+3"), pattern("^.")]),
         ("motive", ["unison"], [repeats_motive("unison", 3)]),
         ("contour", ["2", "UD=1"], [contour_distance(letters, cost, EditCosts(2)) for letters, cost in CONTOURS]),
         ("rhythm", ["LS==0.5"], [rhythm_distance("LS=", 0.5, EditCosts(2))]),
@@ -51,6 +53,7 @@ def test_what_is_asked_is_what_is_made(name: str, texts: list[str], made: list[o
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
+        ("pattern", "+3 fifth", "^--pattern, column 4: expected an interval such as .*; found 'fifth'"),
         ("share", "third", "^--share must be INTERVAL=RANGE; got 'third'$"),
         ("share", "=1..", "--share must be INTERVAL=RANGE"),
         ("where", "title=", "--where must be FIELD=TEXT; got 'title='"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -175,6 +176,7 @@ CASES: list[tuple[Filter, Test]] = [
     (f.rhythm_distance("LS==", 3), lambda _, d: edit_distance("LS==", d.rhythm) <= 3),
     (f.rhythm_distance("L", 0, EditCosts(insertion=0)), lambda _, d: "L" in d.rhythm),
     (f.repeats_motive("0 0", 2), lambda _, d: any("==" in m and n >= 2 for m, n in d.motives.items())),
+    (f.pattern("up .{2,3} down$"), lambda _, d: re.search("[A-Z].{2,3}[a-z]$", d.chromatic) is not None),
     (f.metadata("title", "roslin"), lambda m, _: m.title == "Roslin Castle"),
     (f.metadata("title", "%"), lambda m, _: m.title == "100% wool"),
     (f.metadata("title", "_"), lambda m, _: m.title == "a_b"),
@@ -494,6 +496,7 @@ def slow_duplicates(letters: list[list[tuple[str, str]]]) -> dict[int, str]:
     return gone
 
 
+@pytest.mark.long
 @given(st.lists(st.lists(st.tuples(st.sampled_from([60, 62]), st.sampled_from([1, 2])), max_size=9), max_size=12))
 @settings(max_examples=80)
 def test_near_duplicates_follow_the_rule(tunes: list[list[tuple[int, int]]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ def test_forms_of_one_name() -> None:
     ]
 
 
+@pytest.mark.long
 @given(st.text())
 def test_folding_twice_changes_nothing_and_forms_do_not_matter(text: str) -> None:
     assert fold(fold(text)) == fold(text)

@@ -97,6 +97,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strict", [False, True])
 def test_one_command_takes_what_is_good_and_names_what_is_not(folder: Path, tmp_path: Path, strict: bool) -> None:
     target = tmp_path / "out.roslin"

@@ -135,6 +135,7 @@ def test_warnings_are_listed_by_record_and_field(tmp_path: Path) -> None:
     assert "damaged: warnings.tsv is not what was written" in check(tmp_path / "x.roslin")[0]
 
 
+@pytest.mark.long
 def test_incipits_without_music_are_counted_in_a_real_export(data_folder: Path, tmp_path: Path) -> None:
     report = write.build(data_folder / "rism" / "muscat_sample_0.xml.gz", tmp_path / "x.roslin")
     assert (report.taken, report.refused, report.skipped) == (1410, 0, 275)  # of 1,685 fields 031

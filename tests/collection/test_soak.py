@@ -20,6 +20,7 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module
 
 
+@pytest.mark.long
 def test_a_bit_in_every_kind_of_file(tool: Any, tmp_path: Path) -> None:
     flips, reports = tool("soak_flips"), Reports()
     flips.soak(tmp_path, 0, 24, lambda *told: reports.append(told))
@@ -32,6 +33,7 @@ def test_a_bit_in_every_kind_of_file(tool: Any, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.kills
 def test_every_command_killed_twice(tool: Any, tmp_path: Path) -> None:
     kills, reports = tool("soak_kills"), Reports()
     kills.soak(tmp_path, 0, 2 * len(kills.KINDS), lambda *told: reports.append(told))

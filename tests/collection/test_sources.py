@@ -132,7 +132,7 @@ def test_several_bad_sources_are_all_named(tmp_path: Path) -> None:
     for number in range(7):
         (tmp_path / f"{number}.mrc").write_bytes(BAD["dump.mrc"][0])
     with pytest.raises(
-        SourceError, match=r"0\.mrc:1: broken MARC; .*4\.mrc:1: broken MARC; .*, \.\.\.; .*x\.roslin was not"
+        SourceError, match=r"0\.mrc:1: broken ISO 2709; .*4\.mrc:1: broken ISO 2709; .*, \.\.\.; .*x\.roslin was not"
     ):
         write.build(sorted(tmp_path.glob("*.mrc")), tmp_path / "x.roslin")
 

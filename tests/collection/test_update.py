@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +13,7 @@ import pymarc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.collection.kills import killed
 
 from roslin import Collection
 from roslin.collection import write
@@ -20,7 +21,7 @@ from roslin.collection.store import Store, check
 from roslin.collection.update import UpdateReport, update
 from roslin.concordances.review import Review
 from roslin.errors import CollectionError, SmallerError, SourceError, UnknownNameError
-from roslin.notation.marcxml import catalogue_records
+from roslin.notation.marcxml import CatalogueRecord, catalogue_records, parser
 
 NS = 'xmlns="http://www.loc.gov/MARC21/slim"'
 MUSIC = ("'4CDE/FGA", "'4GFE/DC", "'8CDEFGABA", "''4C'BAG", "'2E4FG/''2C", "'4CDE/FGB", "'4xFGA/BA")
@@ -223,6 +224,7 @@ a_record = st.tuples(st.lists(st.sampled_from(["", *MUSIC]), max_size=3), st.sam
 a_state = st.dictionaries(st.sampled_from(["7", "70", "71", "8", "9", "mss-1", "a b"]), a_record, max_size=7)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(states=st.lists(a_state, min_size=2, max_size=4), is_complete=st.booleans(), order=st.randoms())
 def test_after_any_updates_it_answers_as_a_fresh_build(states: list[dict], is_complete: bool, order) -> None:  # type: ignore[no-untyped-def, type-arg]
@@ -251,34 +253,8 @@ def test_after_any_updates_it_answers_as_a_fresh_build(states: list[dict], is_co
 
 # -- killed -----------------------------------------------------------------------------------------------------------
 
-KILLED_UPDATE = """
-import os, signal, sys
-from pathlib import Path
-from roslin.collection import files, preparation, write
-from roslin.collection.update import update
 
-calls, step = 0, int(sys.argv[3])
-
-def counting(function):
-    def counted(*arguments, **named):
-        global calls
-        calls += 1
-        if calls == step:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*arguments, **named)
-    return counted
-
-for module, name in ((files, "sync"), (preparation, "sync"), (write, "remove_leftovers"), (write, "publish"),
-                     (write, "workspace")):
-    setattr(module, name, counting(getattr(module, name)))
-preparation.Preparation.drop = counting(preparation.Preparation.drop)
-preparation.Preparation.put = counting(preparation.Preparation.put)
-Path.replace = counting(Path.replace)
-Path.unlink = counting(Path.unlink)
-update(sys.argv[2], sys.argv[1])
-"""
-
-
+@pytest.mark.kills
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_an_update_that_is_killed_leaves_the_old_state_or_the_new_one(catalogue: Path, tmp_path: Path) -> None:
     one = (("1.1.1", MUSIC[4]),)
@@ -287,18 +263,19 @@ def test_an_update_that_is_killed_leaves_the_old_state_or_the_new_one(catalogue:
     update(export, tmp_path / "new.roslin")
     states = {"old": contents(catalogue), "new": contents(tmp_path / "new.roslin")}
     met = []
-    for step in range(1, 60):
-        target = tmp_path / f"{step}.roslin"
-        shutil.copytree(catalogue, target)
-        done = subprocess.run([sys.executable, "-c", KILLED_UPDATE, str(target), str(export), str(step)], check=False)
-        (state,) = [name for name, known in states.items() if known == contents(target)]
-        met.append(state)
-        update(export, target)  # the next writer is not in the way
-        assert contents(target) == states["new"]
-        if done.returncode == 0:
-            break
-        assert done.returncode == -9
-    assert done.returncode == 0
+    with killed() as attempt:
+        for step in range(1, 60):
+            target = tmp_path / f"{step}.roslin"
+            shutil.copytree(catalogue, target)
+            code = attempt(step, "update", target, export)
+            (state,) = [name for name, known in states.items() if known == contents(target)]
+            met.append(state)
+            update(export, target)  # the next writer is not in the way
+            assert contents(target) == states["new"]
+            if code == 0:
+                break
+            assert code == -9
+    assert code == 0
     assert met == sorted(met, reverse=True)
     assert {*met} == {"old", "new"}
     assert len(met) > 12
@@ -339,6 +316,74 @@ def test_broken_iso2709_has_a_place() -> None:
     whole = iso2709("7", (("1.1.1", MUSIC[0]),), "Hasse", is_utf8=True)
     (first, second) = catalogue_records(io.BytesIO(whole + whole[:-5]))
     assert not isinstance(first, str)
-    assert str(second).startswith("2: broken MARC; expected a record of ISO 2709 to its end")
+    size = len(whole)
+    found = f"record 2, at byte {size}, ends after {size - 5} of {size} bytes"
+    assert str(second) == f"2: broken ISO 2709; expected records to their end; found {found}"
+    (_, second) = catalogue_records(io.BytesIO(whole + b"\r\n" + whole[:-1] + b"x"))
+    assert f"record 2, at byte {size + 2}, has no end after its {size} bytes" in str(second)
+    (_, _, third) = catalogue_records(io.BytesIO(whole + b"\n" + whole + b"something else"))
+    assert f"record 3, at byte {2 * size + 1}, begins with b'something else', which is no leader" in str(third)
     (refused, _) = catalogue_records(io.BytesIO(whole.replace(b"Hasse", b"Ha\xffse") + whole))
-    assert "1: broken MARC" in str(refused)
+    assert "1: broken ISO 2709; expected a whole record" in str(refused)
+    (other,) = catalogue_records(io.BytesIO(b"x" + whole))
+    assert str(other).startswith("1: neither MARCXML nor ISO 2709; expected the tag or the leader")
+
+
+def test_a_complete_export_with_a_record_that_cannot_be_read_removes_nothing(tmp_path: Path) -> None:
+    one = (("1.1.1", MUSIC[0]),)
+    whole = b"".join(iso2709(number, one, "Hasse", is_utf8=True) for number in "789")
+    source = tmp_path / "export.mrc"
+    source.write_bytes(whole)
+    write.build(source, tmp_path / "c.roslin")
+    source.write_bytes(whole.replace(b"Hasse", b"Ha\xffse", 1))
+    with pytest.raises(SourceError, match=r"export\.mrc:1: broken ISO 2709; expected a whole record"):
+        update(source, tmp_path / "c.roslin", complete=True, allow_damaged=True)
+    assert update(source, tmp_path / "c.roslin").unchanged == 2
+
+
+def test_what_an_export_repeats_is_not_parsed_again(
+    catalogue: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[str]()
+    digest = CatalogueRecord.digest
+
+    def noting(record: CatalogueRecord) -> bytes:
+        read.append(record.control_number)
+        return digest(record)
+
+    def updated(*records: str, is_complete: bool = True) -> tuple[list[tuple[str, str, int, int]], list[str]]:
+        read.clear()
+        report = update(exported(tmp_path / "new.xml", *records), catalogue, complete=is_complete, allow_smaller=True)
+        return outcomes(report), sorted(set(read))
+
+    monkeypatch.setattr(CatalogueRecord, "digest", noting)
+    two = (("1.1.1", MUSIC[0]), ("1.1.2", MUSIC[1]))
+    records = {number: marc(number, two) for number in ("7", "70", "71", "8")} | {"5": marc("5", ())}
+    assert updated(*records.values()) == ([], ["5"])
+    write.build(exported(tmp_path / "all.xml", *records.values()), catalogue)
+    assert updated(*records.values()) == ([], [])  # a build knows records without incipits
+    one = records | {"7": marc("7", two, "Graun")}
+    assert updated(*one.values()) == ([("changed", "7", 2, 2)], ["7"])
+    assert updated(*one.values()) == ([], [])
+    assert updated(*records.values()) == ([("changed", "7", 2, 2)], ["7"])  # the bytes of before, but not the record
+    spaced = records | {"8": records["8"].replace("<leader>", " <leader>")}
+    assert updated(*spaced.values()) == ([], ["8"])
+    assert updated(*spaced.values()) == ([], [])
+    assert updated(one["7"], records["7"], is_complete=False) == ([], ["7"])  # the last one counts
+    others = [records["5"].replace("5", "6"), *list(records.values())[1:]]
+    assert updated(*others) == ([("removed", "7", 2, 0)], ["6"])
+    assert updated(*records.values()) == ([("added", "7", 0, 2)], ["7"])
+    write.remove([], catalogue, records=["70"])
+    assert updated(*records.values())[0] == [("added", "70", 0, 2)]
+    monkeypatch.setattr(parser, "_reader", lambda: "another version")
+    assert updated(*records.values())[1] == ["5", "7", "70", "71", "8"]
+
+
+@pytest.mark.parametrize("name", ["new.xml", "new.mrc", "new.xml.gz"])
+def test_an_empty_export_is_named(name: str, catalogue: Path, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / name).write_bytes(gzip.compress(b" \n") if name.endswith("gz") else b" \n")
+    (tmp_path / "new" / "notes.txt").touch()
+    for source in (tmp_path / "new" / name, tmp_path / "new"):
+        with pytest.raises(SourceError, match=r"new\.\w+(\.gz)?: empty; expected records .*; found nothing"):
+            update(source, catalogue)

@@ -298,6 +298,7 @@ except CollectionError as error:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most_bytes", [1, 20_000, 65_536, 120_000, 200_000])
 def test_a_disk_that_is_full_at_any_moment(collection_path: Path, most_bytes: int) -> None:
     """No file may grow beyond so many bytes: the arrays fail, or the database while it is filled or at COMMIT."""

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from tests.matchers.roslin.made import LABELLED, made_melodies, tables
 
 from roslin.concordances.blocking import Buckets, candidates_by, rare_buckets, read_letters, rows_of, write_letters
-from roslin.matchers.roslin.notes import one
-from roslin.matchers.roslin.rounding import UNKNOWN, Planner
-from roslin.matchers.roslin.scoring import scorer
-from roslin.matchers.roslin.table import MELODIES, table_of
+from roslin.matchers.roslin.scores import UNKNOWN, Planner
+from roslin.matchers.roslin.table import MELODIES, one, scorer, table_of
 from roslin.native import kernels
 
 
@@ -48,6 +46,7 @@ def test_the_definition(melodies: list[list[int]], most: int) -> None:
     assert set().union(*(members_of(*each) for each in parts)) == slowly(melodies, (2, 5), most)
 
 
+@pytest.mark.long
 def test_grams_that_differ_far_from_their_beginning() -> None:
     """Their first eight letters and the rest are sorted one after the other."""
     random = np.random.default_rng(1)
@@ -93,13 +92,13 @@ def test_candidates_are_bounded_as_everybody_is(tmp_path: Path) -> None:
     write_letters(table, tmp_path)
     rows, plan = rows_of(read_letters(tmp_path) or {}), Planner(worth).plan(query, 20, combined=True)
     everybody = np.empty((len(table.starts) - 1, MELODIES), np.int32)
-    kernels.bound_blocks(plan, table.blocks, np.arange(len(everybody)), everybody)
+    kernels.bound_blocks(plan, table, np.arange(len(everybody)), everybody)
     found = np.empty(len(table), np.int32)
     kernels.bound_rows(plan, rows, table.tempos[: len(table)], np.arange(len(table)), found)
     assert found.tolist() == everybody.ravel()[: len(table)].tolist()
     some = np.sort(random.permutation(len(table))[:77])
     bounds = np.empty(len(some), np.int32)
     kernels.bound_rows(plan, rows, table.tempos[: len(table)], some, bounds)
-    scores = scorer(query, table, worth)(table.order[some].astype(np.int64))
+    scores = scorer(query, table, Planner(worth))(table.order[some].astype(np.int64))
     assert (bounds >= scores).all()
     assert (bounds < UNKNOWN).any()

@@ -20,9 +20,9 @@ from roslin.concordances.concordance import (
 )
 from roslin.concordances.join import find_pairs
 from roslin.concordances.pairs import FoundPairs
+from roslin.deadline import Work
 from roslin.errors import ArgumentError, CollectionError
 from roslin.notation import load
-from roslin.search.work import Work
 from roslin.starter import tunes_path
 
 LEVEL = 0.01
@@ -67,6 +67,7 @@ def compared(now: Collection, before: Path, work: Work) -> tuple[Measured, Measu
     return measured(full, now), measured(since, now)
 
 
+@pytest.mark.long
 def test_melodies_that_were_added(tunes: list[Melody], before: Path, tmp_path: Path) -> None:
     with Collection.build(tunes, tmp_path / "tunes.roslin") as now, Work() as work:
         full, since = compared(now, before, work)
@@ -82,6 +83,7 @@ def test_melodies_that_were_added(tunes: list[Melody], before: Path, tmp_path: P
     assert any(not {first, second} <= old_ids for first, second in since)
 
 
+@pytest.mark.long
 def test_melodies_that_are_gone_and_changed_and_in_another_order(
     tunes: list[Melody], before: Path, tmp_path: Path
 ) -> None:
@@ -95,6 +97,7 @@ def test_melodies_that_are_gone_and_changed_and_in_another_order(
     assert not any(id.startswith("copy-") for pair in since for id in pair)
 
 
+@pytest.mark.long
 def test_nothing_is_new(tunes: list[Melody], before: Path, tmp_path: Path) -> None:
     with Collection.build(old(tunes), tmp_path / "tunes.roslin") as now, Work() as work:
         full, since = compared(now, before, work)
@@ -111,6 +114,7 @@ def test_everything_is_new(tunes: list[Melody], before: Path, tmp_path: Path) ->
         assert measured(since, now) == measured(full, now)
 
 
+@pytest.mark.long
 def test_it_goes_on_after_an_interruption(tunes: list[Melody], before: Path, tmp_path: Path) -> None:
     def stop(done: float, _: str) -> None:
         if done > 0.2:
@@ -137,6 +141,7 @@ def test_the_folder_itself_can_be_gone_on_with(tunes: list[Melody], tmp_path: Pa
     assert len(list(folder.iterdir())) == 2
 
 
+@pytest.mark.long
 def test_whoever_stops_a_full_comparison_may_go_on_since(tunes: list[Melody], before: Path, tmp_path: Path) -> None:
     def stop(done: float, _: str) -> None:
         if done > 0.2:
@@ -247,6 +252,7 @@ def test_only_some_and_since(before: Path, tmp_path: Path) -> None:
 # -- what is there already ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_what_is_there_is_not_found_again(before: Path, tmp_path: Path) -> None:
     with Collection(before.with_name("tunes.roslin")) as now:
         loose = kept_concordances(now, Certainty(0.5), before, exact=True)

@@ -79,6 +79,7 @@ def test_no_pairs() -> None:
 LINKS = st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda pair: pair[0] < pair[1]), min_size=1)
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(LINKS)
 def test_bridges_are_what_the_definition_says(links: set[tuple[int, int]]) -> None:

@@ -22,10 +22,10 @@ from roslin.concordances.identify import (
     melodies_of,
     source_named,
 )
+from roslin.deadline import Work
 from roslin.errors import ArgumentError, FormatError, MelodyError, NotationError, TimeLimitError, UnknownRecordError
 from roslin.notation.query import read_source
 from roslin.notation.record import record_of
-from roslin.search.work import Work
 from roslin.starter import tunes_path
 
 # Made for this test, so that the starter tunes around them are no relatives.
@@ -236,7 +236,7 @@ def test_works_of_different_composers_are_no_dispute() -> None:
     both = (Attribution("Leo, Leonardo", False, (first,)), Attribution("Hasse, Johann Adolf", False, (second,)))
     found = Identification(both, (1, 2), 9)
     assert not found.is_disputed
-    assert found.remarks[0] == "Different incipits lead to different composers: the source may hold several works."
+    assert found.remarks[0] == "Different incipits lead to different composers: the source may contain several works."
     agreeing = replace(second, incipits=(1, 2))
     assert Identification((both[0], replace(both[1], sources=(agreeing,))), (1, 2), 9).is_disputed
     doubtful = replace(agreeing, expected=0.5)
@@ -356,6 +356,7 @@ def test_tables_and_json_say_the_same(collection: Collection, tmp_path: Path) ->
     assert found.to_dict()["sentence"] == found.to_table().title
 
 
+@pytest.mark.long
 def test_a_collection_identifies(collection: Collection, tmp_path: Path) -> None:
     found = collection.identify(TUNE)
     assert found == identify(load(TUNE), collection) == collection.identify(load(TUNE)[0])

@@ -34,11 +34,11 @@ from roslin.concordances.marc import (
 )
 from roslin.concordances.pairs import FoundPairs
 from roslin.concordances.review import PairDecision, Review
+from roslin.deadline import Work
 from roslin.display.words import in_words
 from roslin.errors import ArgumentError, FormatError, NotationError, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation import load, records
-from roslin.search.work import Work
 from roslin.starter import tunes_path
 from roslin.web.language import Translation
 
@@ -147,6 +147,7 @@ def test_two_records_are_linked_once_with_the_surest_incipits_first(store: Store
     assert note.count("Accepted by M. Weiss") == note.count("Accepted by E. Rot") == 1
 
 
+@pytest.mark.long
 def test_all_records_of_one_print_are_linked_with_each_other(tmp_path: Path) -> None:
     """From the catalogue to the patches: three sources of a print, one of a variant; the group is accepted."""
     prints = "%G-2@c '4CEGA/8GFED2C/4FA''CD/'8BAGF2E/4.D8F4AB/2''C'G"
@@ -308,6 +309,7 @@ def test_control_characters_in_a_note_do_no_harm(store: Store, review: Review) -
 RISM_RECORDS = 20
 
 
+@pytest.mark.long
 def test_twenty_real_records_are_patched(tmp_path: Path, data_folder: Path) -> None:
     """Records of RISM that already have fields 787, and others: patched, read by pymarc, and nothing else changed."""
     source = data_folder / "rism" / "plr_0.xml.gz"

@@ -63,6 +63,7 @@ def more_for_each(peaks: list[int], melodies: int) -> float:
     return (peaks[1] - peaks[0]) / (melodies * (1 - FEW / MANY))
 
 
+@pytest.mark.long
 def test_the_table(tmp_path: Path) -> None:
     peaks, packed = [], [tunes(times) for times in (FEW, MANY)]
     for each in packed:
@@ -74,12 +75,14 @@ def test_the_table(tmp_path: Path) -> None:
     assert more_for_each(in_memory, len(packed[1])) > 2 * MOST_BYTES, "so that this test can fail"
 
 
+@pytest.mark.long
 def test_copies(tmp_path: Path) -> None:
     few, many = tables_in_files(tmp_path)
     peaks = [peak(partial(pairs.representatives, each)) for each in (few, many)]
     assert more_for_each(peaks, len(many)) < MOST_BYTES
 
 
+@pytest.mark.long
 def test_what_is_rare(tmp_path: Path) -> None:
     few, many = tables_in_files(tmp_path)
     peaks = []

@@ -17,17 +17,17 @@ from roslin import Collection, Melody, load
 from roslin.concordances import blocking, join
 from roslin.concordances.certainty import NEVER, Certainty, Chances, probability
 from roslin.concordances.concordance import FARTHEST_DOUBT, concordances_folder, find_concordances
-from roslin.concordances.join import ChancePiece, Join, PairPiece, find_pairs
+from roslin.concordances.join import Join, chance_piece, find_pairs, pair_piece
 from roslin.concordances.pairs import FoundPairs, representatives
 from roslin.concordances.resume import Journal
+from roslin.deadline import Work
 from roslin.errors import ArgumentError, CollectionError
-from roslin.matchers.roslin.notes import backwards
 from roslin.matchers.roslin.roslin import Roslin
+from roslin.matchers.roslin.table import backwards
 from roslin.native import kernels
 from roslin.search import Request, search
 from roslin.search.chance import TAIL_SHARE, between, middles_and_spreads, sample_of, tails_of
 from roslin.search.engines.roslin import open_table
-from roslin.search.work import Work
 from roslin.starter import tunes_path
 from roslin.types import Floats
 
@@ -75,6 +75,7 @@ def chances(starter: Collection, number: int) -> tuple[Floats, Floats]:
     return len(packed) * TAIL_SHARE * rare, chosen.distances_of(scores, int(own[0]), others)
 
 
+@pytest.mark.long
 def test_the_pairs_are_those_of_comparing_each_melody_with_all(starter: Collection, exact: FoundPairs) -> None:
     table = open_table(starter)
     distinct = np.flatnonzero(representatives(table) == np.arange(len(starter)))
@@ -92,6 +93,7 @@ def test_the_pairs_are_those_of_comparing_each_melody_with_all(starter: Collecti
     assert found == asked
 
 
+@pytest.mark.long
 def test_distance_and_chance_are_those_of_the_plain_kernel(starter: Collection, exact: FoundPairs) -> None:
     compared = np.flatnonzero(~exact.is_copy)
     for place in compared[:: max(len(compared) // 12, 1)].tolist():
@@ -114,6 +116,7 @@ def test_known_families(starter: Collection, exact: FoundPairs) -> None:
     assert not any({"roslin-castle", "white-cockade"} == set(pair) for pair in pairs)
 
 
+@pytest.mark.long
 def test_threads_and_interruptions_change_nothing(starter: Collection, exact: FoundPairs, tmp_path: Path) -> None:
     class StoppedError(Exception):
         pass
@@ -133,6 +136,7 @@ def test_threads_and_interruptions_change_nothing(starter: Collection, exact: Fo
         assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
 
 
+@pytest.mark.long
 def test_pieces_parts_and_threads_change_nothing(
     starter: Collection, exact: FoundPairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +150,7 @@ def test_pieces_parts_and_threads_change_nothing(
             assert same(find_pairs(starter, LEVEL, work), exact)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_cut", [False, True])
 @pytest.mark.parametrize("name", ["melodies", "table", "letters", "needed", "buckets"])
 def test_a_damaged_file_of_what_is_prepared_is_made_again(
@@ -161,6 +166,7 @@ def test_a_damaged_file_of_what_is_prepared_is_made_again(
         assert same(find_pairs(starter, LEVEL, work, folder=tmp_path, exact=False), expected)
 
 
+@pytest.mark.long
 def test_a_damaged_piece_is_made_again(starter: Collection, exact: FoundPairs, tmp_path: Path) -> None:
     with Work() as work:
         find_pairs(starter, LEVEL, work, folder=tmp_path)
@@ -170,16 +176,17 @@ def test_a_damaged_piece_is_made_again(starter: Collection, exact: FoundPairs, t
         assert same(find_pairs(starter, LEVEL, work, folder=tmp_path), exact)
 
 
+@pytest.mark.long
 def test_a_piece_of_something_else_is_refused(starter: Collection, tmp_path: Path) -> None:
     with Work() as work:
         find_pairs(starter, LEVEL, work, folder=tmp_path)
     changed = Join(str(starter.path), "another", str(tmp_path), is_exact=True, is_all=True, asked="")
-    with pytest.raises(CollectionError, match="the collection has changed since the comparison started"):
-        ChancePiece(changed)(0)
+    with pytest.raises(CollectionError, match="the collection has changed since the work began"):
+        chance_piece(changed, 0)
     (tmp_path / "table.bin").write_bytes(b"something else")
     damaged = Join(str(starter.path), starter.about["token"], str(tmp_path), is_exact=True, is_all=True, asked="")
     with pytest.raises(CollectionError, match=r"damaged: table.bin is not what was written"):
-        PairPiece(damaged)(0)
+        pair_piece(damaged, 0)
     journal = Journal(tmp_path, json.loads((tmp_path / "about.json").read_text()))
     with pytest.raises(ArgumentError, match=r"pairs-000001.bin is missing"):
         journal.columns(join._PAIRS, 2)
@@ -192,6 +199,7 @@ def test_another_comparison_is_not_mixed_in(starter: Collection, tmp_path: Path)
         find_pairs(starter, 2 * LEVEL, work, folder=tmp_path)
 
 
+@pytest.mark.long
 def test_the_unfinished_work_of_another_version_must_begin_again(starter: Collection, tmp_path: Path) -> None:
     with Work() as work:
         expected = find_pairs(starter, LEVEL, work, folder=tmp_path / "work")
@@ -251,6 +259,7 @@ def of_made(found: FoundPairs, count: int) -> dict[tuple[int, int], tuple[float,
     return {pair: row for pair, row in zip(ends, rows, strict=True) if max(pair) < count}
 
 
+@pytest.mark.long
 def test_every_two_copies_are_a_pair_and_a_variant_is_one_with_each(tmp_path: Path) -> None:
     with made(tmp_path, PRINT, HIGHER, VARIANT, OTHER, PRINT, VARIANT) as few, Work() as work:
         found = find_pairs(few, FARTHEST_DOUBT, work)
@@ -269,6 +278,7 @@ def test_every_two_copies_are_a_pair_and_a_variant_is_one_with_each(tmp_path: Pa
     assert list(rows) == sorted(rows)  # readers look pairs up by their order
 
 
+@pytest.mark.long
 def test_only_pairs_of_the_new_copy(tmp_path: Path) -> None:
     with made(tmp_path, PRINT, HIGHER, VARIANT, OTHER, PRINT) as few, Work() as work:
         everything, some = (find_pairs(few, FARTHEST_DOUBT, work, new=new) for new in (None, np.array([4])))
@@ -277,6 +287,7 @@ def test_only_pairs_of_the_new_copy(tmp_path: Path) -> None:
     assert all(4 in pair for pair in as_set(some))
 
 
+@pytest.mark.long
 def test_copies_that_are_too_common_for_the_level_are_counted(tmp_path: Path) -> None:
     with (
         made(tmp_path, *["%G-2@c '4CC"] * 3, PRINT, PRINT, *[Melody.from_notes([], [], [])] * 2) as few,
@@ -290,6 +301,7 @@ def test_copies_that_are_too_common_for_the_level_are_counted(tmp_path: Path) ->
     assert loose.left_copies == 0
 
 
+@pytest.mark.long
 def test_identical_incipits_of_different_records_of_rism_are_pairs(data_folder: Path, tmp_path: Path) -> None:
     """The second route: incipits whose text is the same, letter by letter, in records with different numbers."""
     with gzip.open(data_folder / "rism" / "incipits.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -377,6 +389,7 @@ def test_a_level_below_nothing(starter: Collection) -> None:
             find_pairs(starter, level, work)
 
 
+@pytest.mark.long
 def test_kept_and_read_again(starter: Collection, tmp_path: Path) -> None:
     from roslin.concordances.concordance import Concordances
 

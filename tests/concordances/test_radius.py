@@ -14,10 +14,10 @@ from roslin.concordances.certainty import Certainty
 from roslin.concordances.concordance import Concordances, earlier_pairs, find_concordances
 from roslin.concordances.pairs import MOST_COPIES, FoundPairs
 from roslin.concordances.radius_join import find_within
+from roslin.deadline import Work
 from roslin.errors import ArgumentError, TimeLimitError
 from roslin.notation import load
 from roslin.search import Request, within_radius
-from roslin.search.work import Work
 from roslin.starter import tunes_path
 
 
@@ -53,6 +53,7 @@ def pairs_of(found: FoundPairs) -> dict[tuple[int, int], float]:
     return dict(zip(ends, found.distances.tolist(), strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["roslin", "emd", "twv", "dp", "us", "shapeh"])
 def test_the_pairs_are_those_of_comparing_every_two(few: Collection, name: str) -> None:
     every = by_hand(few, name)
@@ -131,6 +132,7 @@ def test_limits_of_time_hold(few: Collection) -> None:
         find_within(few, "dp", 1.0, work)
 
 
+@pytest.mark.long
 def test_too_many_copies_are_linked_to_the_first_only(tmp_path: Path) -> None:
     many = MOST_COPIES + 1
     texts = ["@c '4CDEF/GABG//"] * many + ["@c '4CDEF/GAAG//"] * 2

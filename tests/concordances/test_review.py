@@ -202,6 +202,7 @@ def careless_disk() -> Iterator[None]:
         yield
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("careless_disk")
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(_FILES, _FILES, _FILES)

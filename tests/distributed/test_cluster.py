@@ -16,10 +16,10 @@ import pytest
 from roslin import Collection
 from roslin.collection.store import opened
 from roslin.concordances.join import find_pairs
+from roslin.deadline import Work
 from roslin.distributed import Cluster, ClusterWork
 from roslin.distributed import cluster as cluster_module
 from roslin.errors import ArgumentError, ClusterError, CollectionError, MelodyError, MissingExtraError, TimeLimitError
-from roslin.search.work import Work
 from roslin.starter import tunes_path
 
 pytestmark = pytest.mark.cluster
@@ -97,8 +97,8 @@ def test_a_lost_scheduler_leaves_what_is_finished(
             scheduler.kill()
 
     said = (
-        f"the scheduler at {running.address} is gone; what is finished is kept in {folder}; "
-        "the same command goes on from there, with --dask or without"
+        f"the scheduler at {running.address} is gone; finished parts are saved in {folder}: "
+        "the same command continues, with --dask or without"
     )
     cluster = Cluster.parse(running.address)
     with pytest.raises(ClusterError, match=re.escape(said)), ClusterWork(cluster, progress=heard, kept=folder) as work:
@@ -200,7 +200,10 @@ def test_a_worker_that_dies_costs_time(single: ClusterWork, tmp_path: Path, capf
 def test_a_task_that_no_worker_survives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(cluster_module._SETTINGS, "distributed.scheduler.allowed-failures", 0)
     with ClusterWork(Cluster.parse("local:1"), kept="here") as work:
-        said = "1 workers of local:1 died with the same piece of work: they may need more memory; what .* kept in here"
+        said = (
+            "1 workers of local:1 died with the same piece of work: they may need more memory; "
+            "finished parts are saved in here: the same command continues"
+        )
         with pytest.raises(ClusterError, match=said):
             list(work.map(die_once, [str(tmp_path / "marker")]))
 

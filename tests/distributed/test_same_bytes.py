@@ -14,9 +14,9 @@ from roslin import Collection, Melody, notation, run_campaign
 from roslin.collection import write
 from roslin.concordances.certainty import Certainty
 from roslin.concordances.concordance import find_concordances
+from roslin.deadline import Work
 from roslin.distributed import ClusterWork
 from roslin.distributed.shards import Shards, write_shards
-from roslin.search.work import Work
 from roslin.starter import truth_path, tunes_path
 
 pytestmark = pytest.mark.cluster

@@ -12,12 +12,13 @@ from typer.testing import CliRunner
 
 from roslin import Collection, Melody
 from roslin.cli import app
+from roslin.collection.files import SHARDS, is_sharded
 from roslin.collection.store import check
-from roslin.distributed.shards import SHARDS, Shards, is_sharded, write_shards
+from roslin.deadline import Work
+from roslin.distributed.shards import Shards, write_shards
 from roslin.errors import ArgumentError, CollectionError, DamagedError, UnknownNameError
 from roslin.matchers.roslin.roslin import Roslin
 from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES
-from roslin.search.work import Work
 from roslin.starter import tunes_path
 
 
@@ -57,6 +58,7 @@ def test_one_process_searches_them_too(starter: Collection, folder: Path) -> Non
             shards.search(starter["la-folia"], "twv")
 
 
+@pytest.mark.long
 def test_shards_give_the_list_of_the_whole_in_every_mode(starter: Collection, folder: Path) -> None:
     ids = [*starter.ids()[::30], "la-folia"]
     named = 0
@@ -124,6 +126,7 @@ def test_shards_of_a_roslin_that_measures_otherwise(starter: Collection, folder:
         shards.search(starter["la-folia"], "roslin(compare='both')")
 
 
+@pytest.mark.long
 def test_commands(starter: Collection, tmp_path: Path) -> None:
     runner, shards = CliRunner(), str(tmp_path / "shards")
     made = runner.invoke(app, ["collection", "shard", str(starter.path), "--parts", "3", "-o", shards])

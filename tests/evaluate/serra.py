@@ -1,4 +1,4 @@
-"""Table 2 of paper 003, computed again: every row, with the definition that gives it.
+"""Table 2 of Serrà (2007), computed again: every row, with the definition that gives it.
 
     python -m tests.evaluate.serra
 

@@ -45,7 +45,7 @@ ROSLIN_RESULT = ["109446", "112692", "111779", "132330", "702.004.201", "240.003
 
 
 def literal(groups: Sequence[Sequence[Any]], ranking: Sequence[Any]) -> Fraction:
-    """The formula of paper 000, section 3, letter by letter, in exact fractions."""
+    """The formula of Typke et al. (2006), section 3, letter by letter, in exact fractions."""
     n = sum(len(group) for group in groups)
     total = Fraction(0)
     for i in range(1, n + 1):
@@ -134,6 +134,7 @@ BRUTE_FORCE = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("groups", "expected"), BRUTE_FORCE, ids=str)
 def test_golden_tie_break_by_brute_force(groups: Groups, expected: tuple[int, ...]) -> None:
     """All lists of n documents, two of them strangers; each pair that differs by one swap and has equal ADR."""

@@ -118,6 +118,7 @@ def all_orders(scores: dict[str, float]) -> list[list[str]]:
     return [[id for block in order for id in block] for order in product(*(permutations(block) for block in blocks))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*MONOTONE, "P@3", "ADR@2", "nDCG@3", "AP@3", "nDCG(discount=jarvelin)", "ERR@2"])
 def test_best_and_worst_order_of_ties(name: str) -> None:
     """By trying every order; this also shows that the measures called monotone are."""
@@ -136,6 +137,7 @@ def test_best_and_worst_order_of_ties(name: str) -> None:
         assert ends[0] - 1e-12 <= found.value <= ends[1] + 1e-12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["ADR", "AP", "nDCG", "RR", "P@2", "bpref", "FP@2"])
 def test_ties_in_a_run_that_repeats_ids(name: str) -> None:
     """A copy fills a place as an unjudged document, in the same tie too: by trying every order."""

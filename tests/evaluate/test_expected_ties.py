@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cache
 from itertools import groupby, permutations, product
 from typing import ClassVar
 
@@ -93,14 +94,23 @@ def cases(number: int) -> Iterator[tuple[Truth, Run]]:
 CASES = list(cases(25))
 
 
+@cache
+def with_orders() -> list[tuple[Truth, Run, Hits, list[list[str]]]]:
+    """The cases, with their hits and with every order of their ties."""
+    return [
+        (truth, run, hits_of_run(judge(truth), run, expected=True), list(orders(run.rankings["q"])))
+        for truth, run in CASES
+    ]
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("text", every_text())
 def test_the_mean_over_every_order_of_the_ties(text: str) -> None:
     wanted = measure(text)
-    for truth, run in CASES:
-        (value,) = wanted.values(hits_of_run(judge(truth), run, expected=True))
+    for truth, run, hits, listed in with_orders():
+        (value,) = wanted.values(hits)
         alone = [
-            wanted(truth["q"], order, nonrelevant=truth.nonrelevant("q"), gains=truth.gains("q"))
-            for order in orders(run.rankings["q"])
+            wanted(truth["q"], order, nonrelevant=truth.nonrelevant("q"), gains=truth.gains("q")) for order in listed
         ]
         # Of a mean over drawn orders only this much is known.
         tolerance = 1e-11 if wanted.exact_in_ties else 5 * float(np.std(alone)) / math.sqrt(DRAWN_ORDERS) + 1e-9
@@ -120,8 +130,9 @@ def test_known_numbers() -> None:
     assert found == pytest.approx([1 / 3, mean, mean, 2 / 3, 1.0, 1 / 3])
 
 
+@pytest.mark.long
 def test_large_ties_against_chance() -> None:
-    """Ties of hundreds, where no one can list all orders: against 4,000 drawn ones."""
+    """Ties of hundreds, where no one can list all orders: against 1,000 drawn ones."""
     state = random.Random(3)
     ids = [f"d{k}" for k in range(600)]
     state.shuffle(ids)
@@ -130,7 +141,7 @@ def test_large_ties_against_chance() -> None:
     run = Run([Ranking("q", tuple(ids), values)], kind="score")
     hits = hits_of_run(judge(truth), run, expected=True)
     generator = np.random.default_rng(5)
-    lists = [drawn(hits, generator) for _ in range(4000)]
+    lists = [drawn(hits, generator) for _ in range(1000)]
     for text in ("ADR@100", "AP", "AP(variant=serra)@170", "RR", "nDCG", "ERR", "Compat", "RBO", "bpref", "Success@40"):
         wanted = measure(text)
         alone = [float(wanted.values(each)[0]) for each in lists[: 400 if text in ("RBO", "Compat") else None]]
@@ -138,6 +149,7 @@ def test_large_ties_against_chance() -> None:
         assert wanted.values(hits)[0] == pytest.approx(np.mean(alone), abs=4 * error + 1e-12), text
 
 
+@pytest.mark.long
 def test_ids_decide_nothing() -> None:
     """The same run under other ids, and so in another order within its ties, has the same value to the last bit."""
     state = random.Random(7)
@@ -231,6 +243,7 @@ def test_the_query_leaves_its_tie() -> None:
     assert [kept, dropped] == pytest.approx([1 / 3, 0.5])
 
 
+@pytest.mark.long
 def test_the_range_holds_the_expected_value() -> None:
     for truth, run in CASES:
         able = [text for text in every_text() if measure(text).monotone]

@@ -150,7 +150,7 @@ def test_cumulated_gain_with_every_discount() -> None:
 
 
 def test_the_logarithm_decides_which_list_is_better() -> None:
-    """Paper 000, section 4: with log2 the first list has the better nDCG, with log3 the second."""
+    """Typke et al. (2006), section 4: with log2 the first list has the better nDCG, with log3 the second."""
     groups, first, second = DISCOUNT_EXAMPLE
     by_two = [ndcg(groups, ranking, discount="jarvelin", base=2) for ranking in (first, second)]
     by_three = [ndcg(groups, ranking, discount="jarvelin", base=3) for ranking in (first, second)]

@@ -1,4 +1,4 @@
-"""Paper 003: Table 2 row by row, as printed and letter by letter (tests/test_golden.py has the recovered values)."""
+"""Serrà (2007): Table 2 row by row, as printed and letter by letter (tests/test_golden.py has the recovered values)."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ def test_the_textbook_beside_it() -> None:
     assert of_all("bpref(variant='2004')") == of_all("bpref") == pytest.approx([0, *of_all("bpref(variant=serra)")[1:]])
 
 
+@pytest.mark.long
 def test_the_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.evaluate.serra"], capture_output=True, text=True, check=True, cwd=ROOT

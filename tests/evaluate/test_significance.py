@@ -320,6 +320,7 @@ def test_exact_permutations() -> None:
     assert permutation_test(np.array([1.0, 2.0]), np.array([1.0, 2.0])) == 1.0
 
 
+@pytest.mark.long
 def test_permutations_are_those_of_scipy() -> None:
     from scipy.stats import permutation_test as theirs
 

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -64,7 +65,7 @@ def test_a_copy_is_listed_and_can_be_gone_back_to(
     for each in (store, again):
         each.close()
     if cluster is not None:
-        cluster.drop(str(again.engine.url.database))
+        cluster.drop(str(again.database.engine.url.database))
 
 
 def test_copies_while_others_write_are_whole(tmp_path: Path) -> None:
@@ -135,11 +136,8 @@ def test_a_damaged_database_is_not_copied(tmp_path: Path) -> None:
 def _pointed_at(store: EventStore, path: Path) -> Any:
     path.write_text("no database, but long enough to be one" * 99)
 
-    class Elsewhere:
-        class engine:  # noqa: N801
-            url = store.engine.url.set(database=str(path))
-
-    return Elsewhere
+    url = store.database.engine.url.set(database=str(path))
+    return SimpleNamespace(database=SimpleNamespace(engine=SimpleNamespace(url=url)))
 
 
 def test_postgresql_without_its_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

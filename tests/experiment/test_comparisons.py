@@ -124,6 +124,7 @@ def test_candidates_are_not_shown_in_an_order_that_says_something() -> None:
     assert 160 < first < 240
 
 
+@pytest.mark.long
 def test_strengths_are_those_of_the_truth_layer() -> None:
     """Another program, and a weaker prior, but many answers: the same strengths."""
     documents, said = answered(6, 2, experts=80, each=10, noise=0.6)
@@ -150,6 +151,7 @@ def test_no_difference_counts_for_each() -> None:
     assert means[1] > means[0] > alone[0]  # who is as good as the winner
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", SIZES.values())
 def test_the_truth_layer_finds_the_order_that_experts_had(size: int) -> None:
     documents, said = answered(8, size, experts=30, each=12 if size == 2 else 4, noise=0.3)

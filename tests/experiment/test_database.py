@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from tests.experiment.first_tables import first_database
 from tests.experiment.plans import judge_all, ranking_plan
 from tests.postgresql import Cluster
 
@@ -41,7 +42,8 @@ def opened(url: str) -> StudyDatabase:
 
 
 def test_the_steps_end_at_the_tables(database: str) -> None:
-    made = opened(database)
+    made = first_database(database)
+    made.upgrade()
     with made.reading() as connection:
         options = {"version_table": "roslin_version"}
         assert compare_metadata(MigrationContext.configure(connection, opts=options), METADATA) == []
@@ -50,10 +52,10 @@ def test_the_steps_end_at_the_tables(database: str) -> None:
 
 def test_the_steps_give_the_same_sqlite_file_as_the_tables(tmp_path: Path) -> None:
     """A second way to compare, which sees what the first does not: numbers that are never given again, for one."""
-    opened(f"sqlite:///{tmp_path / 'steps.db'}").close()
-    engine = sa.create_engine(f"sqlite:///{tmp_path / 'tables.db'}")
-    METADATA.create_all(engine)
-    engine.dispose()
+    made = first_database(f"sqlite:///{tmp_path / 'steps.db'}")
+    made.upgrade()
+    made.close()
+    opened(f"sqlite:///{tmp_path / 'tables.db'}").close()
 
     def tables(name: str) -> dict[str, str]:
         with sqlite3.connect(tmp_path / name) as connection:
@@ -87,12 +89,8 @@ def test_an_older_database_is_brought_up_to_date_and_a_newer_one_refused(
     made.close()
 
 
-def test_trials_of_an_older_database_know_their_first_decision(database: str, tmp_path: Path) -> None:
-    first = tmp_path / "first"
-    shutil.copytree(STEPS, first)
-    (first / "versions" / "decided.py").unlink()
-    made = StudyDatabase(database)
-    made.upgrade(first)
+def test_trials_of_an_older_database_know_their_first_decision(database: str) -> None:
+    made = first_database(database)
     assert made.version() == "0001"
     with made.writing() as connection:
         connection.execute(sa.text("INSERT INTO experts (name, source, invited_ms) VALUES ('ada', 'single', 0)"))
@@ -183,6 +181,7 @@ def _scramble(path: Path) -> None:
     path.write_bytes(whole)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("damage", "said"),
     [(_cut, "it is empty"), (_overwrite, "not a database"), (_cut_in_half, "malformed|[Pp]age"), (_scramble, "Page")],

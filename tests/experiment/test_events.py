@@ -234,6 +234,7 @@ def test_placing_beside_different_neighbours_comes_in_any_order(
     assert folded([*start, one, two]).groups == folded([*start, two, one]).groups
 
 
+@pytest.mark.long
 @given(two_tabs())
 def test_what_only_one_tab_touched_is_as_that_tab_left_it(tabs: tuple[list[Told], list[Told], list[Told]]) -> None:
     first, second, arrived = tabs

@@ -309,6 +309,7 @@ def test_every_column_is_described(store: EventStore, tmp_path: Path) -> None:
             assert column == "participant" or f"| `{column}` |" in readme
 
 
+@pytest.mark.long
 def test_rows_are_found_by_their_keys(store: EventStore, tmp_path: Path) -> None:
     names = set()
     outs = [export_study(store, tmp_path / "out", unfinished=True).folder]

@@ -348,6 +348,7 @@ def test_the_usual_practice() -> None:
     assert {expected[id] for id in nearest[:2]} == {"resembles"}
 
 
+@pytest.mark.long
 def test_the_studies_of_other_tests(tmp_path: Path) -> None:
     with small_study(tmp_path / "small", quota=2) as small:
         assert {task.query.id: list(task.ids) for task in small.plan.tasks} == SMALL
@@ -357,6 +358,7 @@ def test_the_studies_of_other_tests(tmp_path: Path) -> None:
         assert len(starter.plan.tasks) == 11
 
 
+@pytest.mark.long
 def test_the_example_runs_as_it_is(tmp_path: Path) -> None:
     written = write_example(tmp_path / "mine")
     assert all(path.exists() for path in written)

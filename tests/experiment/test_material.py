@@ -101,6 +101,7 @@ def test_a_practice_of_pictures(tmp_path: Path) -> None:
     assert study.plan.practice.task.ids == ("three", "king")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "message"),
     [

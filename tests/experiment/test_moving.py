@@ -192,6 +192,7 @@ def test_an_address_that_is_wrong_is_not_remembered(folder: StudyFolder, tmp_pat
     assert not (folder.path / "database").exists()
 
 
+@pytest.mark.long
 def test_who_makes_a_study_may_name_its_database(tmp_path: Path, folder: StudyFolder) -> None:
     url = f"sqlite:///{tmp_path / 'elsewhere.db'}"
     with create_study(tmp_path / "study.toml", tmp_path / "new.study", database=url).folder as made:

@@ -60,7 +60,7 @@ def test_known_numbers(store: EventStore) -> None:
         "finished the practice": 0,
         "began a query": 7,
         "finished a query": 7,
-        "did everything": 6,
+        "finished everything": 6,
     }
     assert [person.expert.label for person in found.careless] == ["expert-007"]
     assert sum(count for _day, count in found.days) == 21
@@ -106,7 +106,7 @@ def test_what_is_known_by_now(store: EventStore) -> None:
     assert first.neighbours == 2  # the fourth candidate was ranked by the careless expert alone
     counts = [count for _more, count in first.apart]
     assert counts == sorted(counts)
-    assert f"of {first.neighbours} pairs of neighbours are told apart" in first.outlook
+    assert f"of {first.neighbours} pairs of neighbours are separated" in first.outlook
     assert first.study is not None
     assert first.study.truth["q1"] == first.groups
 
@@ -129,9 +129,9 @@ def test_what_more_experts_would_bring_is_not_told_from_fewer_than_five(experts:
         QueryFinding("q1", of, (), "", "", apart=apart, neighbours=3).outlook
         for apart in (((0, 1), (5, 1), (50, 1)), ((0, 1), (5, 2), (50, 3)))
     ]
-    assert all(outlook.startswith("1 of 3 pairs of neighbours are told apart; ") for outlook in outlooks)
-    assert ["50 more experts" in outlook for outlook in outlooks] == [is_told, is_told]
-    assert all("from 5 experts on" in outlook for outlook in outlooks) != is_told
+    assert all(outlook.startswith("1 of 3 pairs of neighbours are separated; ") for outlook in outlooks)
+    assert ["50 more participants" in outlook for outlook in outlooks] == [is_told, is_told]
+    assert all("from 5 participants on" in outlook for outlook in outlooks) != is_told
 
 
 def test_only_what_is_new_is_made_again(store: EventStore) -> None:
@@ -204,6 +204,7 @@ def test_the_live_overview_is_made_once_for_each_state(store: EventStore, monkey
     live.close()
 
 
+@pytest.mark.long
 def test_nobody_waits_for_the_live_overview(store: EventStore, monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = threading.Event()
     original = findings_in_turn

@@ -18,9 +18,9 @@ from roslin.errors import ExperimentError
 from roslin.experiment.folder import create_study
 from roslin.experiment.planning import Pool, pooled
 from roslin.experiment.study_toml import PoolTable
-from roslin.experiment.toml_file import TomlPlace
 from roslin.melody import Melody
 from roslin.starter import tunes_path
+from roslin.values.toml_file import TomlPlace
 
 COCKADE: dict[str, Any] = {
     "pitch_range": "major sixth..octave",
@@ -64,6 +64,7 @@ def test_every_filter_can_be_asked_for(starter: Collection) -> None:
         "contains_semitones": ["0", "+2"],
         "share": ["second=0.1.."],
         "motive": ["unison"],
+        "pattern": ["."],
         "contour": 100,
         "rhythm": "LS===100",
         "where": ["metre=4"],

@@ -41,7 +41,7 @@ def test_the_least_that_a_study_says_is_the_study_of_the_paper(tmp_path: Path) -
     assert plan.rules == StudyRules()
     assert (plan.rules.quota, plan.rules.queries_per_expert, plan.rules.design) == (30, 11, "ranking")
     assert [question.name for question in plan.questions] == ["experience_years", "instruments", "remarks"]
-    assert draft.hides_query
+    assert draft.file.design.query_among_candidates
     (wish,) = draft.queries
     assert (wish.id, wish.candidates, wish.pool) == ("q", ("a", "b"), None)
     # section 3.2.3: transpositions, other ways to write the same sound, longer incipits, what does not resemble
@@ -149,7 +149,7 @@ no = "No"
         keeps_participant=True,
         completion_address="https://panel.example/{participant}?code={receipt}",
     )
-    assert draft.hides_query
+    assert draft.file.design.query_among_candidates
     one, two = draft.queries
     assert (one.candidates, one.notation) == (("a", "b", "c"), "'4CDEC")
     assert two.pool is not None

@@ -33,10 +33,11 @@ def _sorted(store: EventStore, name: str, key: str, document: str = "q1-1") -> i
 @pytest.fixture
 def commits(store: EventStore) -> Counter[str]:
     counted: Counter[str] = Counter()
-    sa.event.listen(store.engine, "commit", lambda _connection: counted.update(["commit"]))
+    sa.event.listen(store.database.engine, "commit", lambda _connection: counted.update(["commit"]))
     return counted
 
 
+@pytest.mark.long
 def test_threads_take_turns_and_nothing_is_lost(store: EventStore, commits: Counter[str]) -> None:
     names = [expert.name for expert in store.invite(8)]
     for name in names:
@@ -97,11 +98,11 @@ def test_when_the_flush_fails_nobody_is_told_that_it_is_kept(store: EventStore) 
     def fail(_connection: object) -> None:
         raise sa.exc.OperationalError("COMMIT", {}, sqlite3.OperationalError("disk I/O error"))
 
-    sa.event.listen(store.engine, "commit", fail)
+    sa.event.listen(store.database.engine, "commit", fail)
     done = _at_once([partial(_sorted, store, name, "a") for name in names])
     assert all(isinstance(each, NotKeptError) for each in done)
     assert all("did not keep it: disk I/O error" in str(each) for each in done)
-    sa.event.remove(store.engine, "commit", fail)
+    sa.event.remove(store.database.engine, "commit", fail)
     assert [_sorted(store, name, "a") for name in names] == [2, 2, 2]
 
 
@@ -109,10 +110,12 @@ def test_a_full_disk_keeps_what_was_acknowledged(store: EventStore) -> None:
     name = store.invite()[0].name
     store.begin(name)
     acknowledged = []
-    with store.engine.connect() as connection:
+    with store.database.engine.connect() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
     sa.event.listen(
-        store.engine, "begin", lambda connection: connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 2}")
+        store.database.engine,
+        "begin",
+        lambda connection: connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 2}"),
     )
 
     def fill() -> None:

@@ -13,9 +13,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from tests.cli.program import roslin
 
+import roslin.harvest as module
 from roslin import Collection
 from roslin.errors import ArgumentError, HarvestError
-from roslin.harvest import OaiList, PoliteReader, SruSearch, harvest, polite
+from roslin.harvest import OaiList, PoliteReader, SruSearch, harvest
 from roslin.notation import records
 
 RECORD = """<marc:record xmlns:marc="http://www.loc.gov/MARC21/slim">
@@ -225,13 +226,13 @@ def test_searches_that_go_nowhere(server: Server, tmp_path: Path) -> None:
 
 
 def test_limits_of_an_answer(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polite, "MOST_BYTES", 100)
+    monkeypatch.setattr(module, "MOST_BYTES", 100)
     server.answers = [ok(oai([1]))]
     with pytest.raises(HarvestError, match="the answer is too large; expected at most 100 bytes"):
         harvest(server.address, OaiList(), tmp_path, Waits().reader())
-    monkeypatch.setattr(polite, "MOST_BYTES", 10**6)
-    monkeypatch.setattr(polite, "MOST_SECONDS", -1.0)
-    server.answers = [ok(oai([1]))] * polite.TRIES
+    monkeypatch.setattr(module, "MOST_BYTES", 10**6)
+    monkeypatch.setattr(module, "MOST_SECONDS", -1.0)
+    server.answers = [ok(oai([1]))] * module.TRIES
     with pytest.raises(HarvestError, match="no whole answer within -1 seconds"):
         harvest(server.address, OaiList(), tmp_path, Waits().reader())
 
@@ -273,6 +274,7 @@ def test_only_addresses_of_the_web(address: str, tmp_path: Path) -> None:
         harvest(address, OaiList(), tmp_path / "x", Waits().reader())
 
 
+@pytest.mark.long
 def test_the_commands(server: Server, tmp_path: Path) -> None:
     server.answers = [ok(oai([1], "a", deleted=[2])), ok(oai([3])), ok(sru([1], 1))]
     done = roslin("harvest", "oai", server.address, tmp_path / "a", "--pause", 0, "--pages", 1, "--format", "tsv")
@@ -280,7 +282,7 @@ def test_the_commands(server: Server, tmp_path: Path) -> None:
     assert "not complete yet: run the same command again" in done.stderr
     done = roslin("harvest", "oai", server.address, tmp_path / "a", "--pause", 0, "--format", "json")
     assert json.loads(done.stdout)[0]["records"] == 3
-    assert "next time, fetch what has changed: --from 2026-11-19, into another folder" in done.stderr
+    assert "next time, fetch the changes: --from 2026-11-19, into another folder" in done.stderr
     done = roslin("harvest", "sru", server.address, "x", tmp_path / "b", "--contact", "me@example.org")
     assert "(me@example.org)" in server.agents[-1]
     refused = roslin("harvest", "oai", "nowhere", tmp_path / "c", code=2)

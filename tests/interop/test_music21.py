@@ -21,6 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 NOTES = ["onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice"]
 
 
+@pytest.mark.long
 def test_a_score_has_the_melodies_of_its_file() -> None:
     for work in ("bwv66.6", "bwv4.8"):
         found, read = from_music21(m21.corpus.parse(work)), load(m21.corpus.getWork(work))

@@ -43,6 +43,7 @@ def starter() -> Any:
     return StarterProvider().get_dataset("starter")
 
 
+@pytest.mark.long
 def test_an_experiment_has_the_numbers_of_roslin(collection: roslin.Collection, starter: Any) -> None:
     topics = starter.get_topics().head(QUERIES)
     systems = [MatcherTransformer(collection, name, k=50) for name in ("dp", "emd")]
@@ -104,7 +105,7 @@ def test_what_is_refused(collection: roslin.Collection) -> None:
         MatcherTransformer(collection).transform(pd.DataFrame({"qid": ["1"]}))
     with pytest.raises(ArgumentError, match="k must be 1 or more; got 0"):
         MatcherTransformer(collection, k=0)
-    with pytest.raises(KeyError, match="'other' is no data set of Roslin; there is: starter"):
+    with pytest.raises(KeyError, match="'other' is not a data set of Roslin; available: starter"):
         StarterProvider().get_dataset("other")
 
 
@@ -130,6 +131,7 @@ def test_ir_datasets_knows_it() -> None:
     assert {each.relevance for each in starter.qrels_iter()} == set(starter.qrels_defs())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("missing", "module"), [("pyterrier", "roslin.interop.pyterrier"), ("ir_datasets", "roslin.interop.datasets")]
 )

@@ -90,6 +90,7 @@ def test_any_split_of_the_candidates_gives_the_same(any_matcher: Matcher) -> Non
             assert np.concatenate(parts).tobytes() == whole
 
 
+@pytest.mark.long
 def test_searching_is_sorting_the_distances(any_matcher: Matcher, tmp_path: Path) -> None:
     with Collection.build(TUNES, tmp_path / "x.roslin") as collection:
         for within in (np.arange(40), np.arange(3, 30, 2), np.array([7])):
@@ -117,6 +118,7 @@ def test_degenerate_candidates(any_matcher: Matcher) -> None:
     assert any_matcher.distances(TUNES[0], []).shape == (0,)
 
 
+@pytest.mark.long
 def test_degenerate_queries(any_matcher: Matcher) -> None:
     for query in DEGENERATE:
         if np.any(~query.notes["is_grace"]):
@@ -126,6 +128,7 @@ def test_degenerate_queries(any_matcher: Matcher) -> None:
                 any_matcher.distances(query, TUNES)
 
 
+@pytest.mark.long
 def test_nothing_is_nearer_to_a_melody_than_itself(any_matcher: Matcher) -> None:
     candidates = [*DEGENERATE, *TUNES[:5]]
     for number, query in enumerate(candidates):

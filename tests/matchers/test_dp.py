@@ -34,6 +34,7 @@ def literal(a: list[int], b: list[int], place: str) -> float:
     return min(table[m]) / m if place == "inside" else table[m][n] / max(m, n)
 
 
+@pytest.mark.long
 @given(pitches, pitches, st.sampled_from(["whole", "inside"]))
 @settings(max_examples=300)
 def test_it_is_the_recurrence(a: list[int], b: list[int], place: str) -> None:

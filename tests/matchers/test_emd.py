@@ -34,6 +34,7 @@ def test_it_is_the_least_distance_over_all_coincidences(missing: float | None) -
         assert EMD(missing=missing).distances(query, documents) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.long
 def test_the_variants_of_roslin_castle_come_first() -> None:
     distances = EMD(tempos=(0.5, 1.0, 2.0)).distances(CASTLE, TUNES)
     first = [TUNES[k].id for k in np.argsort(distances, kind="stable")[:6]]

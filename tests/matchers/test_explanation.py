@@ -82,6 +82,7 @@ def candidates(random: np.random.Generator, query: Melody) -> list[Melody]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EVERY)
 def test_it_adds_up_to_the_distance(name: str) -> None:
     chosen, random = matcher(name), np.random.default_rng(4)
@@ -128,6 +129,7 @@ def check(found: Explanation) -> None:
     assert len(again["steps"]) == len(found.steps)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EVERY)
 def test_a_real_melody_and_its_variant(name: str) -> None:
     chosen = matcher(name)

@@ -88,7 +88,7 @@ def test_all_candidates_come_at_once_unless_the_function_looks_at_each_alone(tmp
     alone.is_independent = True  # type: ignore[attr-defined]
     assert (matcher(count).is_independent, matcher(alone).is_independent) == (False, True)
     with Collection.build(TUNES, tmp_path / "x.roslin") as collection, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("roslin.search.engines.everything.COMPARED_AT_ONCE", 7)
+        patch.setattr("roslin.search.refine.COMPARED_AT_ONCE", 7)
         found = [collection.search(TUNES[0], matcher(each), 40, threads=2) for each in (count, alone)]
     assert calls[0] == 40
     assert sorted(calls[1:]) == [5, 7, 7, 7, 7, 7]

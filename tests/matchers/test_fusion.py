@@ -85,6 +85,7 @@ def test_it_is_written_and_read_as_text() -> None:
     assert hash(matcher(text)) == hash(matcher(text))
 
 
+@pytest.mark.long
 def test_in_a_search_the_tunes_that_both_find_come_first() -> None:
     tunes = load(tunes_path())
     for method in ("sum", "mnz", "rrf"):

@@ -11,7 +11,7 @@ from tests.matchers.melodies import TUNES, moved, random_melody
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import GAM
-from roslin.represent.implication import LABELS, structures
+from roslin.matchers.edit.gam import LABELS, structures
 
 Structure = tuple[str, int, int, int]  # label, size, direction, overlap
 

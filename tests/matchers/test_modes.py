@@ -11,7 +11,7 @@ from tests.matchers.melodies import a_fourth_higher
 from roslin import ArgumentError, Melody, matcher, matchers
 from roslin.errors import UnknownNameError
 from roslin.matchers import MATCHERS, Matcher, fuse
-from roslin.matchers.modes import MODE_WORDS, MODES, Mode, has_mode, in_mode, those_with
+from roslin.matchers.base import MODE_WORDS, MODES, Mode, has_mode, in_mode, those_with
 
 LENGTHS = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0])
 

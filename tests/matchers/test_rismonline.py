@@ -50,6 +50,7 @@ def literal(query: list[int], candidate: list[int], field: str, match: str) -> f
     return 1 - score / (d + q - score) if score else 1.0
 
 
+@pytest.mark.long
 @given(pitches, pitches, fields, st.sampled_from(["phrase", "bigrams"]))
 @settings(max_examples=400)
 def test_it_is_the_formula(query: list[int], candidate: list[int], field: str, match: str) -> None:

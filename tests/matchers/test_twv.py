@@ -3,7 +3,9 @@ not depend on."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +16,7 @@ from roslin import Melody, matcher
 from roslin.deadline import stop_flag
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import TWV, TWVCovered
-from roslin.matchers.transport.twv import TEMPOS, Legality, SegmentSpans
+from roslin.matchers.transport.twv import TEMPOS
 from roslin.native import kernels
 from roslin.represent.packed import pack
 from roslin.represent.points import segment_count
@@ -116,7 +118,7 @@ def test_aggregation_is_the_paper_s(agree: bool, step: float) -> None:
             rows.append([number, random.random(), start, start + 4.0 * tempo, float(random.choice([0, 0, 5])), tempo])
         found = np.array(rows, dtype=np.float64)
         for expected in range(1, count + 1):
-            spans, legality = SegmentSpans(starts, ends, unit), Legality(chosen.tolerance, chosen.apart, agree)
+            spans, legality = SimpleNamespace(starts=starts, ends=ends, unit=unit), replace(chosen, agree=agree)
             sums, previous = np.empty((len(found), expected)), np.empty((len(found), expected), np.int64)
             kernels.chains(found, spans, legality, stop_flag(), sums, previous)
             least = sums.min(axis=0)
@@ -205,6 +207,7 @@ def test_both_directions() -> None:
 # -- what changes nothing ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_where_nothing_is_possible_need_not_be_searched() -> None:
     random = np.random.default_rng(4)
     packed = pack(TUNES)
@@ -220,13 +223,13 @@ def test_where_nothing_is_possible_need_not_be_searched() -> None:
             numbers = chosen._matches(asked, points.only(k))[:, 0].astype(np.int64)
             possible[numbers, k] = True
         assert 0 < possible.mean() < 0.5
-        assert chosen.distances_where(CASTLE, packed, possible).tobytes() == expected.tobytes()
+        assert chosen.distances_of([chosen.matched(CASTLE, packed, possible)]).tobytes() == expected.tobytes()
         more = possible | (random.random(possible.shape) < 0.3)
-        assert chosen.distances_where(CASTLE, packed, more).tobytes() == expected.tobytes()
-        none = chosen.distances_where(CASTLE, packed, np.zeros_like(possible))
+        assert chosen.distances_of([chosen.matched(CASTLE, packed, more)]).tobytes() == expected.tobytes()
+        none = chosen.distances_of([chosen.matched(CASTLE, packed, np.zeros_like(possible))])
         assert chosen.both or np.isinf(none).all()
     with pytest.raises(ArgumentError, match=r"possible must be \(segments, candidates\), \(11, 243\); got \(3, 3\)"):
-        TWVCovered().distances_where(CASTLE, packed, np.ones((3, 3), dtype=np.bool_))
+        TWVCovered().matched(CASTLE, packed, np.ones((3, 3), dtype=np.bool_))
 
 
 def test_it_does_not_change_under_transposition_and_shift_nor_under_tempo_when_allowed() -> None:
@@ -297,9 +300,8 @@ def test_with_another_alignment_only_the_best_place_counts(monkeypatch: pytest.M
     assert every == pytest.approx(1 / 6)
     assert best == pytest.approx(0.3)
     possible = np.array([[False], [True]])
-    lost = TWVCovered(alignment="refined", segment=6, step=6, penalty="radius").distances_where(
-        query, pack([twice]), possible
-    )
+    chosen = TWVCovered(alignment="refined", segment=6, step=6, penalty="radius")
+    lost = chosen.distances_of([chosen.matched(query, pack([twice]), possible)])
     assert lost.tolist() == pytest.approx([0.3])
 
 

@@ -46,6 +46,7 @@ def literal(query: list[int], candidate: list[int], n: int, divide: str) -> floa
     return 1 - 2 * len(mine & theirs) / (len(mine) + len(theirs))
 
 
+@pytest.mark.long
 @given(pitches, pitches, st.integers(1, 8), st.sampled_from(["query", "both"]))
 @settings(max_examples=300)
 def test_it_is_the_count_of_runs(query: list[int], candidate: list[int], n: int, divide: str) -> None:

@@ -61,7 +61,7 @@ def test_what_is_no_place() -> None:
         TUNE["C"]  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match=r"notes are chosen by their place or by a slice; got 1\.5"):
         TUNE[1.5]  # type: ignore[call-overload]
-    with pytest.raises(ArgumentError, match=r"an unbroken row of notes, as in melody\[3:8\]; got slice"):
+    with pytest.raises(ArgumentError, match=r"must be consecutive notes, as in melody\[3:8\]; got slice"):
         TUNE[::2]
 
 

@@ -49,6 +49,7 @@ def test_bar_lines_turn_too() -> None:
     assert [ticks // 40320 for ticks in tune.retrograde().barlines_ticks.tolist()] == [0, 3, 6]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("direction", ["inverted", "retrograde", "both"])
 def test_a_search_in_another_direction(direction: str, tmp_path: object) -> None:
     tune = load("%G-2 '4CDEGA8FGEDC")[0].with_metadata(id="hidden")

@@ -87,7 +87,7 @@ def test_what_cannot_be_exact_is_rounded_to_ticks_and_notes_still_touch(factor: 
 
 @pytest.mark.parametrize("factor", [0, -1, float("nan"), float("inf"), "2", None, True, 1j])
 def test_what_is_no_factor(factor: Any) -> None:
-    with pytest.raises(ArgumentError, match="a melody is stretched by a finite number above 0; got "):
+    with pytest.raises(ArgumentError, match="the factor must be finite and above 0; got "):
         TUNE.stretched(factor)
 
 

@@ -17,6 +17,7 @@ def objects(own: ModuleType) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in (own.LIBRARIES / "objects").glob("*.o")}
 
 
+@pytest.mark.long
 def test_only_what_has_changed_is_compiled(make_family: Callable[[str], ModuleType]) -> None:
     own = make_family("own")
     own.build()
@@ -37,6 +38,7 @@ def test_only_what_has_changed_is_compiled(make_family: Callable[[str], ModuleTy
     assert set(objects(own)).isdisjoint(second)
 
 
+@pytest.mark.long
 def test_a_changed_source_is_compiled_before_the_next_call(make_family: Callable[[str], ModuleType]) -> None:
     own = make_family("own")
     level = kernels_of(own).level()
@@ -62,7 +64,9 @@ def test_without_a_compiler_the_message_names_one(
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(own, "find_spec", lambda _name: None)
     assert own.compiler() == []
-    with pytest.raises(own.BuildError, match=r"no C compiler \(cc, gcc, clang\) was found; pip install ziglang"):
+    with pytest.raises(
+        own.BuildError, match=r"no C compiler \(cc, gcc, clang\) was found; to get one: pip install ziglang"
+    ):
         own.build()
     monkeypatch.setattr(own, "find_spec", lambda name: name)
     assert own.compiler()[1:] == ["-m", "ziglang", "cc", "-mcpu=baseline"]
@@ -78,6 +82,7 @@ def test_a_compiler_that_does_not_exist(
         own.build()
 
 
+@pytest.mark.long
 def test_two_builds_at_once(make_family: Callable[[str], ModuleType]) -> None:
     own = make_family("own")
     command = [sys.executable, str(own.SOURCES / "build.py")]
@@ -88,6 +93,7 @@ def test_two_builds_at_once(make_family: Callable[[str], ModuleType]) -> None:
     assert {path.suffix for path in own.LIBRARIES.iterdir()} == {"", ".txt", own.library("plain").suffix}
 
 
+@pytest.mark.long
 def test_more_flags_have_libraries_of_their_own(
     make_family: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,3 +105,19 @@ def test_more_flags_have_libraries_of_their_own(
     subprocess.run([sys.executable, str(own.SOURCES / "build.py")], check=True, env=flagged)
     assert own.library("plain").read_bytes() == before
     assert (own.LIBRARIES / "flagged" / own.library("plain").name).exists()
+
+
+@pytest.mark.long
+def test_the_compiler_is_recorded_without_a_date(
+    make_family: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = make_family("own")
+    assert own.compiled_with() == ""
+    own.build()
+    version, flags = own.COMPILED_WITH.read_text("utf-8").splitlines()
+    said = subprocess.run([*own.compiler(), "--version"], capture_output=True, text=True, check=True).stdout
+    assert own.compiled_with() == version == said.splitlines()[0]
+    assert flags.endswith(" ".join(own.FLAGS))
+    monkeypatch.setattr(own, "FLAGS", ["-std=c11", "-O1", "-fPIC"])
+    own.build()
+    assert own.COMPILED_WITH.read_text("utf-8").splitlines()[1].endswith("-std=c11 -O1 -fPIC")

@@ -37,6 +37,7 @@ def tune(notes: int = 3) -> Tune:
 # -- what is taken ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_sizes_are_read_off_the_arrays(sample: ModuleType) -> None:
     assert sample.sum_of(np.array([1.0, 2.0, 4.0])) == 7.0
     table = np.empty((2, 3))
@@ -45,6 +46,7 @@ def test_sizes_are_read_off_the_arrays(sample: ModuleType) -> None:
     assert sample.spans(np.zeros(4, np.int64), np.zeros(6, np.int64), np.zeros(3, np.int64)) == 3
 
 
+@pytest.mark.long
 def test_arrays_may_be_empty(sample: ModuleType) -> None:
     assert sample.sum_of(np.empty(0)) == 0.0
     assert sample.spans(np.zeros(1, np.int64), np.empty(0, np.int64), np.zeros(3, np.int64)) == 0
@@ -220,6 +222,7 @@ def test_declarations_that_are_not_understood(
 # -- libraries --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_an_instruction_set_can_be_chosen(make_family: Callable[[str], ModuleType], monkeypatch: Any) -> None:
     own = make_family("own")
     monkeypatch.setenv("ROSLIN_KERNELS", "plain")
@@ -233,6 +236,7 @@ def test_an_instruction_set_can_be_chosen(make_family: Callable[[str], ModuleTyp
         kernels_of(own).level()
 
 
+@pytest.mark.long
 def test_an_instruction_set_that_the_processor_lacks(
     make_family: Callable[[str], ModuleType], monkeypatch: Any
 ) -> None:

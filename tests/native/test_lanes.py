@@ -88,6 +88,7 @@ def test_a_register_is_as_wide_as_its_instruction_set() -> None:
     assert kernels.lanes_width() == widths[kernels.level()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", kernels.available())
 def test_all_instruction_sets(level: str) -> None:
     """The tests above, in a process that uses this one."""

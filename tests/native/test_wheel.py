@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import struct
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,11 @@ import pytest
 from roslin.native import build
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from check_wheels import faults_of  # noqa: E402
+
+RECORDS = ("stamp.txt", "compiler.txt", "roslin.wasm")
 
 
 class App:
@@ -38,6 +44,8 @@ def hook(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setattr(module, "_build", loaded)
     monkeypatch.setattr(build, "build", lambda target="": None)
+    monkeypatch.setattr(build, "build_wasm", lambda: build.WASM)
+    monkeypatch.setattr(build, "find_spec", lambda name: name)
     return module.KernelsHook(str(ROOT), {}, None, None, "", "wheel", App())
 
 
@@ -77,7 +85,7 @@ def test_a_wheel_names_its_machines_and_has_their_libraries(
     data: dict[str, Any] = {"force_include": {}}
     hook.initialize("standard", data)
     assert (data["tag"], data["pure_python"]) == (tag, False)
-    assert set(data["force_include"].values()) == {f"roslin/native/lib/{name}" for name in ("stamp.txt", *libraries)}
+    assert set(data["force_include"].values()) == {f"roslin/native/lib/{name}" for name in (*RECORDS, *libraries)}
 
 
 def test_an_editable_installation_takes_nothing_along(hook: Any) -> None:
@@ -99,3 +107,17 @@ def test_an_error_of_the_compiler_ends_the_build(hook: Any, monkeypatch: pytest.
     monkeypatch.setattr(build, "build", failing)
     with pytest.raises(SystemExit, match="the kernels cannot be compiled for this machine"):
         hook.initialize("standard", {"force_include": {}})
+
+
+def mac_library(processor: int, macos: int) -> bytes:
+    header = struct.pack("<8I", 0xFEEDFACF, processor, 0, 6, 1, 24, 0, 0)
+    return header + struct.pack("<6I", 0x32, 24, 1, macos << 16, 0, 0)
+
+
+def test_a_library_must_fit_the_name_of_its_wheel() -> None:
+    dll = b"MZ".ljust(0x3C, b"\0") + struct.pack("<I", 0x40) + b"PE\0\0" + struct.pack("<H", 0x8664)
+    assert list(faults_of(dll, "win_amd64")) == []
+    assert list(faults_of(dll, "win_arm64")) == ["no DLL for arm64"]
+    assert list(faults_of(mac_library(0x0100000C, 11), "macosx_11_0_arm64")) == []
+    assert list(faults_of(mac_library(0x0100000C, 13), "macosx_11_0_arm64")) == ["needs macOS 13"]
+    assert list(faults_of(mac_library(0x0100000C, 11), "macosx_11_0_x86_64")) == ["no library for x86_64"]

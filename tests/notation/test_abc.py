@@ -409,6 +409,7 @@ def test_mistakes_are_located_and_survived(text: str, message: str) -> None:
     assert record.problems[0].column > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -419,7 +420,7 @@ def test_mistakes_are_located_and_survived(text: str, message: str) -> None:
         ("X:1\nK:C\n" + "|" * 2_000_001, "too long for one tune"),
         ("X:1\nK:C\n" + "\n".join(f"V:{n}\nA" for n in range(1001)), "too many voices"),
         ("X:1\nK:C\nA" + "&A" * 1000, "too many voices"),
-        ("X:1\nL:999/1\nK:C\nA" + "Z9999" * 200 + "A9999" * 100_000, "longer than any music"),
+        ("X:1\nL:999/1\nK:C\nA" + "Z9999" * 200 + "A9999" * 100_000, "far too long"),
         ("X:1\nK:C\nA" + "§" * 10, "not music; expected more notes than unreadable signs"),
     ],
 )
@@ -430,6 +431,7 @@ def test_refused_even_leniently(text: str, message: str) -> None:
         record.melody_or_raise()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -438,7 +440,7 @@ def test_refused_even_leniently(text: str, message: str) -> None:
             "1, 1: too many repeated notes; expected at most 50000 added to one melody",
         ),
         ("|:A|20 B:|" * 20_000, "too many repeats"),
-        ("L:999/1\n" + "|:" + "A9999" * 100 + "|20 B:|", "longer than any music once repeats are played out"),
+        ("L:999/1\n" + "|:" + "A9999" * 100 + "|20 B:|", "far too long with its repeats"),
     ],
 )
 def test_repeats_that_run_away_are_refused(body: str, message: str) -> None:
@@ -483,6 +485,7 @@ def test_limits_are_far_away() -> None:
 # -- a second reader --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_music21_agrees_on_a_fixed_sample() -> None:
     pytest.importorskip("music21", reason="needs music21: pip install 'roslin[test]'")

@@ -59,6 +59,7 @@ def check_text(text: str) -> None:
             check(long.melody)
 
 
+@pytest.mark.long
 def test_mutated_tunes() -> None:
     source = random.Random(20)
     for _ in range(MUTATED_TUNES):
@@ -80,6 +81,7 @@ def test_random_bytes(data: bytes) -> None:
     assert list(abc.read(io.BytesIO(b"X:1\nK:C\n" + data), strict=False))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "unit",
     [
@@ -102,6 +104,7 @@ def test_long_fields_end_soon(prefix: str, unit: str) -> None:
         assert list(abc.read_tunes(f"X:1\n{prefix}{unit * 100_000}\nK:C\nA", strict=False))
 
 
+@pytest.mark.long
 def test_memory_is_bounded() -> None:
     text = "X:1\nK:C\n" + "[CEGc]" * 5_000 + ":|\n"
     tracemalloc.start()

@@ -252,3 +252,29 @@ def test_concordances_of_chant_compare_melodies_alone(tmp_path: Path) -> None:
         with Collection.build(sources, tmp_path / f"{compared}.roslin") as built:
             join = Join(str(built.path), built.about["token"], str(tmp_path), True, True, "")
             assert opened(join).compared == compared
+
+
+def test_a_collection_of_chant_is_searched_by_melody_alone(tmp_path: Path) -> None:
+    chants = [
+        load(music)[0].with_metadata(id=name)
+        for name, music in (("a", "1---g--h--k--j--h--g"), ("b", "1---g--g--k--k--h--j--l"), ("c", "1---d--f--e--c--d"))
+    ]
+    played = load("%G-2@c '8G4.A2B8A4G2F")[0]  # another melody with rhythm
+    same = load("%G-2@c '8G4.A''2C'8B4A2G")[0]
+    with Collection.build(chants, tmp_path / "chant.roslin") as collection:
+        run = collection.search(same)
+        assert run.remarks == (
+            "The collection is chant, which has no written rhythm, so only the melody was compared.",
+        )
+        assert (run[0].id, run[0].distance, run.name) == ("a", 0.0, "roslin")
+        alone = collection.search(same, compare="melody")
+        assert [(hit.id, hit.value) for hit in run] == [(hit.id, hit.value) for hit in alone]
+        assert alone.remarks == ()
+        assert collection.search(same, compare="both")[0].distance > 0.1
+        assert collection.explain(same, "a").distance == 0.0
+        assert collection.explain(same, chants[0]).distance == 0.0
+        assert collection.expected(same, "a") == run[0].expected
+        assert "equally long" in collection.search(chants[1])[0:1].remarks[0]
+        collection.add([played.with_metadata(id="song")])
+        assert collection.search(same).remarks == ()
+        assert collection.search(same)[0].distance > 0.1

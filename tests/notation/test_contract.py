@@ -73,6 +73,7 @@ def test_the_scale(name: str, count: int) -> None:
     check_scale(melody, count)
 
 
+@pytest.mark.long
 @ANY_FORMAT
 def test_ten_thousand_notes(name: str) -> None:
     (melody,) = load(sample_of(name).scale(MANY), name)
@@ -264,6 +265,7 @@ def written(name: str, tokens: list[str]) -> bytes:
     return {"pae": "/", "names": " ", "jsonl": "\n"}[name].join(tokens).encode()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GOOD)
 @settings(max_examples=25)
 @given(data=st.data())
@@ -292,6 +294,7 @@ REPEATING: dict[str, tuple[bytes, bytes]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REPEATING)
 def test_repeats_have_a_limit_for_a_melody_and_for_a_file(name: str) -> None:
     most, too_many = REPEATING[name]

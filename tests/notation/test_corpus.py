@@ -50,6 +50,7 @@ def test_every_input_has_its_outcome() -> None:
     assert {found for found, _ in expected().values()} <= {"read", "refused"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", inputs())
 def test_it_comes_to_what_it_should(name: str, tmp_path: Path) -> None:
     assert outcome(name, tmp_path) == expected()[name]

@@ -42,6 +42,7 @@ def test_what_the_code_cannot_write() -> None:
     assert editable("{}", two_voices) is None
 
 
+@pytest.mark.long
 def test_real_incipits_read_back(data_folder: Path) -> None:
     with gzip.open(data_folder / "rism" / "incipits.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines][:2000:4]

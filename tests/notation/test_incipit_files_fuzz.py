@@ -58,6 +58,7 @@ def check(records: list[Record]) -> int:
     return sum(record.melody is not None for record in records)
 
 
+@pytest.mark.long
 def test_mutated_lines() -> None:
     source = random.Random(8)
     seeds = lines()
@@ -69,6 +70,7 @@ def test_mutated_lines() -> None:
     assert read > MUTATED_FILES
 
 
+@pytest.mark.long
 def test_mutated_catalogues(catalogue_records: list[bytes]) -> None:
     source = random.Random(9)
     read = 0

@@ -152,6 +152,7 @@ def test_zip_archives(tmp_path: Path) -> None:
     assert found[1].problems[0].file.endswith("all.zip!folder/two.pae")
 
 
+@pytest.mark.long
 def test_a_bad_file_in_an_archive_does_not_hide_the_next(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("picture.png", b"\x89PNG\r\n\x1a\n")
@@ -180,6 +181,7 @@ def test_a_bad_file_in_an_archive_does_not_hide_the_next(tmp_path: Path) -> None
 PACKINGS = {"deflate": zipfile.ZIP_DEFLATED, "bzip2": zipfile.ZIP_BZIP2, "lzma": zipfile.ZIP_LZMA}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("packing", PACKINGS.values(), ids=PACKINGS.keys())
 @pytest.mark.parametrize("kind", ["zip", "mxl"])
 def test_a_damaged_archive_is_refused_whatever_packs_it(tmp_path: Path, packing: int, kind: str) -> None:
@@ -315,6 +317,7 @@ def test_a_text_that_is_too_large_is_refused_before_it_fills_memory(
         load(tmp_path / "large.pae")
 
 
+@pytest.mark.long
 def test_archives_that_would_burst(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.pae", "'4C" + " " * 60_000_000)

@@ -1,4 +1,4 @@
-"""MIDI files byte by byte: each rule of docs/concepts/reading/midi.md on a file written by hand, then round trips."""
+"""MIDI files byte by byte: each rule of docs/concepts/reading/scores.md on a file written by hand, then round trips."""
 
 from __future__ import annotations
 
@@ -705,6 +705,7 @@ def lines(draw: st.DrawFn) -> Melody:
     return Melody.from_notes([half * t for t in onsets], [half * t for t in lengths], pitches, voices=numbers)
 
 
+@pytest.mark.long
 @given(lines())
 @settings(max_examples=200)
 def test_round_trip_of_any_even_ticks(melody: Melody) -> None:
@@ -764,6 +765,7 @@ def test_mido_reads_what_is_written() -> None:
         assert paired_by_mido(write_midi(melody)) == [sorted(ours)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [0, 1, 2])
 def test_mido_reads_the_same_notes(kind: int) -> None:
     """Overlaps, running status, velocity 0, stray ends and percussion, at random."""

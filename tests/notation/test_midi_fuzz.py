@@ -68,6 +68,7 @@ def check_writing(melody: Melody) -> None:
     assert sorted(kept) == sorted(notes["pitch_midi"][~notes["is_grace"]].tolist())
 
 
+@pytest.mark.long
 def test_mutated_files() -> None:
     source = random.Random(2005)
     files = seeds()
@@ -100,6 +101,7 @@ SHORT_BARS = b"\0\xff\x58\2\1\7"
 LONG_NOTE = b"\0\x90\x3c\x40\xff\xff\xff\x7f\x80\x3c\x40\0\xff\x2f\0"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "body",
     [

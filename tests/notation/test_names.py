@@ -73,7 +73,7 @@ def test_tunes_that_everybody_knows(text: str, expected: list[int]) -> None:
         ("do4 re4 mi4", ["read 'do4 re4 mi4' as syllables: C4 D4 E4 at line 1, column 1"]),
         ("g4 a4 b4", ["read 'b4' as B natural, as in English; German writes h at line 1, column 7"]),
         ("h4 a4\nb4", ["read 'b4' as B flat, as in German at line 2, column 1"]),
-        ("c d e", ["read names without an octave as the nearest to the one before at line 1, column 1"]),
+        ("c d e", ["read names without an octave as the closest to the one before at line 1, column 1"]),
     ],
 )
 def test_how_it_was_understood_is_told(text: str, lines: list[str]) -> None:
@@ -137,6 +137,7 @@ def test_a_long_text_that_is_cut_within_a_sign() -> None:
     assert all(looks_like_names(head[:end]) for end in range(4090, 4100))
 
 
+@pytest.mark.long
 def test_no_real_incipit_is_taken_for_note_names(data_folder: Path) -> None:
     with gzip.open(data_folder / "rism" / "incipits.jsonl.gz", "rt", encoding="utf-8") as lines:
         music = [json.loads(line)["pae"] for line in lines]

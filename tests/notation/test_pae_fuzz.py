@@ -54,6 +54,7 @@ def check_reading(text: str) -> Melody | None:
     return melody
 
 
+@pytest.mark.long
 def test_mutated_strings() -> None:
     source = random.Random(2005)
     seeds = SEEDS + [
@@ -79,12 +80,14 @@ def check_writing(melody: Melody) -> None:
         assert again.notes[name].tolist() == melody.notes[name].tolist(), (melody.music, text)
 
 
+@pytest.mark.long
 @given(st.text(alphabet=SIGNS, max_size=60))
 @settings(max_examples=600)
 def test_random_signs(text: str) -> None:
     check_reading(text)
 
 
+@pytest.mark.long
 @given(st.text(max_size=80))
 @settings(max_examples=300)
 def test_random_text_in_any_representation(text: str) -> None:
@@ -93,6 +96,7 @@ def test_random_text_in_any_representation(text: str) -> None:
             assert record.melody is not None or record.problems
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text",
     [

@@ -63,6 +63,7 @@ def test_every_starter_tune() -> None:
         assert_same_music(pae.read(pae.write(melody)), melody)
 
 
+@pytest.mark.long
 def test_real_incipits(data_folder: Path) -> None:
     taken = 0
     for number, record in enumerate(records(data_folder / "rism" / "incipits.jsonl.gz", strict=False)):
@@ -115,6 +116,7 @@ def test_what_the_code_cannot_write_is_refused() -> None:
         pae.write(misspelled)
 
 
+@pytest.mark.long
 def test_what_nobody_could_read_is_not_written() -> None:
     held = Melody.from_notes(range(40), [40 - n for n in range(40)], [60 + n for n in range(40)])
     with pytest.raises(NotationError, match="too many notes at once for Plaine & Easie; expected at most 32; found 33"):

@@ -16,7 +16,7 @@ from roslin import Collection
 from roslin.errors import NotationError, TimeLimitError
 from roslin.melody import Melody
 from roslin.notation.names import in_octaves_of, with_octaves
-from roslin.notation.pae.representations import capitals
+from roslin.notation.pae.incipit import capitals
 from roslin.notation.query import Surest, read_query, readings, surest
 from roslin.notation.typed import is_bare_abc, plain, without_quotes
 from roslin.run import Ranking, Run
@@ -77,7 +77,7 @@ def test_what_is_written_well_is_read_without_a_word(text: str) -> None:
             FLAT,
             [
                 "read 'c d eb f' as note names: C4 D4 E♭4 F4 at line 1, column 1",
-                "read names without an octave as the nearest to the one before at line 1, column 1",
+                "read names without an octave as the closest to the one before at line 1, column 1",
             ],
         ),
         ("X:1\nK:c\nCDEF", SCALE, ["read c as C major at line 2, column 3"]),
@@ -329,6 +329,7 @@ def test_a_tune_is_found_by_notes_repeated_where_it_has_long_ones(tmp_path: Path
         assert not tunes.search(read_query(typed), k=3).is_close  # a melody is searched for as it is
 
 
+@pytest.mark.long
 def test_no_real_incipit_is_taken_for_abc(data_folder: Path) -> None:
     with gzip.open(data_folder / "rism" / "incipits.jsonl.gz", "rt", encoding="utf-8") as lines:
         assert [music for line in lines if is_bare_abc(music := json.loads(line)["pae"])] == []

@@ -179,12 +179,14 @@ def answers(data: bytes, kind: str, *, strict: bool) -> None:
             assert not (strict and record.problems)
 
 
+@pytest.mark.long
 def test_the_limit_on_memory_works() -> None:
     with pytest.raises(MemoryError), little_memory():
         bytearray(2 * MEMORY_BYTES)
     assert bytearray(2 * MEMORY_BYTES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["kern", "musicxml", "mei"])
 def test_damaged_text(kind: str) -> None:
     seed = {"kern": KERN, "musicxml": MUSICXML, "mei": ""}[kind] or to_mei(MUSICXML, "xml")
@@ -205,6 +207,7 @@ def test_damaged_mei_values() -> None:
         answers((seed[:place] + value + seed[seed.index('"', place) :]).encode(), "mei", strict=number % 2 == 0)
 
 
+@pytest.mark.long
 def test_damaged_musicxml_values() -> None:
     """Well-formed XML with any value in any element: what reaches verovio, and what comes back."""
     places = [place for place in range(MUSICXML.index("<part "), len(MUSICXML)) if MUSICXML[place] == ">"]

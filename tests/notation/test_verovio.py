@@ -17,6 +17,7 @@ def oracle() -> Iterator[Oracle]:
         yield oracle
 
 
+@pytest.mark.long
 def test_a_fixed_sample_agrees_except_for_named_causes(data_folder: Path, oracle: Oracle) -> None:
     result = compare(data_folder / "rism" / "incipits.jsonl.gz", every=50)
     assert result.compared > 550

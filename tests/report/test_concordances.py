@@ -238,11 +238,11 @@ def test_the_page_needs_nothing_and_escapes_everything(page: str) -> None:
 def test_the_page_says_what_was_compared_and_how_sure_it_is(page: str, found: Concordances) -> None:
     said = compared_words(found)
     assert said[0].startswith("10 melodies of tunes.roslin were compared with each other, using roslin(compare='both')")
-    assert "A pair counts with a probability of at least 50 % of being the same tune" in said[1]
+    assert "A pair counts if it has a probability of at least 50 % of being the same tune" in said[1]
     assert "2 pairs of the 7 found here have sources that name different composers" in said[1]
     part = replace(found.pairs, is_exact=False, is_all=False)
     said = compared_words(Concordances(found.store, part))
-    assert said[0].startswith("Of 10 melodies of tunes.roslin, only those that share something rare were compared")
+    assert said[0].startswith("Only those of the 10 melodies of tunes.roslin that share something rare were compared")
     assert said[1] == "Roslin searched only for pairs with a new melody."
     assert "Roslin 0." in page
     assert "may be by different composers" in page

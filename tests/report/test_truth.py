@@ -1,4 +1,4 @@
-"""The tables of paper 002: every element of a plot stands where its number says."""
+"""The tables of Typke et al. (2007): every element of a plot stands where its number says."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_the_page_has_a_row_for_every_candidate_and_a_line_for_every_group(found
     page = truth_page(found, experience=[1, 2, 3], sources=["from here"])
     assert re.search(
         r"<summary>\d pairs? of neighbours not yet apart</summary>\s*"
-        r"<ul>\s*<li>[^<]*: p = 0\.\d+, about \d+ more experts",
+        r"<ul>\s*<li>[^<]*: p = 0\.\d+, about \d+ more participants",
         page,
     )
     groups = [len(each.grouped.starts) for each in found.queries.values()]

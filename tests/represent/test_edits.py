@@ -57,6 +57,7 @@ def test_a_pair_can_have_its_own_cost() -> None:
     assert edit_distance("U", "R", dear) == 1
 
 
+@pytest.mark.long
 @given(CONTOURS, CONTOURS, COSTS)
 @settings(max_examples=200)
 def test_the_kernel_agrees_with_the_textbook(query: str, candidate: str, costs: EditCosts) -> None:

@@ -7,8 +7,9 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.represent.one_key import KEYS, Key, find_key
 
-from roslin.represent.keys import AREA_REACH, KEYS, PROFILES, RATINGS, Key, find_key, local_keys
+from roslin.represent.keys import AREA_REACH, PROFILES, RATINGS, local_keys
 
 
 @pytest.mark.parametrize(

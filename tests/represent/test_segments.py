@@ -25,6 +25,7 @@ def literal(onsets: list[int], length: int, step: int) -> list[list[int]]:
     return [*cut, different[-length:]]
 
 
+@pytest.mark.long
 @given(st.lists(st.lists(st.integers(0, 12), max_size=20), max_size=5), st.integers(1, 8), st.integers(1, 8))
 @settings(max_examples=300)
 def test_segments_of_many_melodies(tunes: list[list[int]], length: int, step: int) -> None:

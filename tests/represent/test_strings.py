@@ -9,12 +9,9 @@ from hypothesis import strategies as st
 
 from roslin.melody import Melody
 from roslin.represent.strings import (
-    chromatic_string,
-    contour_string,
-    diatonic_string,
     line_strings,
-    rhythm_string,
     steps_from_base40,
+    strings_of,
 )
 
 PITCHES = st.lists(st.integers(30, 90), max_size=30)
@@ -44,10 +41,10 @@ def melody(pitches: list[int], durations: list[int] | None = None, base40: list[
 
 
 def test_the_sequences_of_the_white_cockade() -> None:
-    # Paper 002, 3.1: "fifth up, third down, unison, sixth up" and "third up, unison, unison, sixth up".
-    assert diatonic_string(melody([60, 67, 64, 64, 72])) == "Ec=F"
-    assert diatonic_string(melody([60, 64, 64, 64, 72])) == "C==F"
-    assert chromatic_string(melody([60, 67, 64, 64, 72])) == "Gc=H"
+    # Typke et al. (2007), 3.1: "fifth up, third down, unison, sixth up" and "third up, unison, unison, sixth up".
+    assert strings_of(melody([60, 67, 64, 64, 72])).diatonic == "Ec=F"
+    assert strings_of(melody([60, 64, 64, 64, 72])).diatonic == "C==F"
+    assert strings_of(melody([60, 67, 64, 64, 72])).chromatic == "Gc=H"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +63,7 @@ def test_the_sequences_of_the_white_cockade() -> None:
     ],
 )
 def test_diatonic_letters_come_from_the_spelling(base40: list[int], pitches: list[int], expected: str) -> None:
-    assert diatonic_string(melody(pitches, base40=base40)) == expected
+    assert strings_of(melody(pitches, base40=base40)).diatonic == expected
 
 
 def test_the_letters_of_base40_numbers() -> None:
@@ -79,64 +76,64 @@ def test_the_letters_of_base40_numbers() -> None:
 
 def test_contour_and_rhythm() -> None:
     example = melody([60, 64, 64, 62], [1, 2, 2, 1])
-    assert contour_string(example) == "URD"
-    assert rhythm_string(example) == "L=S"
+    assert strings_of(example).contour == "URD"
+    assert strings_of(example).rhythm == "L=S"
 
 
 def test_rests_are_ignored() -> None:
     with_rest = Melody.from_notes([0, 5], [1, 1], [60, 64])
-    assert chromatic_string(with_rest) == "D"
-    assert rhythm_string(with_rest) == "="
+    assert strings_of(with_rest).chromatic == "D"
+    assert strings_of(with_rest).rhythm == "="
 
 
 def test_very_large_intervals_get_the_last_letter() -> None:
-    assert chromatic_string(melody([0, 26, 0, 27, 0, 127, 0])) == "ZzZzZz"
-    assert diatonic_string(melody([0, 127, 0])) == "Zz"
-    assert diatonic_string(melody([24, 66], base40=[42, 42 + 40 * 3 + 24])) == "Z"  # 25 steps: the 26th
-    assert diatonic_string(melody([24, 64], base40=[42, 42 + 40 * 3 + 18])) == "Y"
+    assert strings_of(melody([0, 26, 0, 27, 0, 127, 0])).chromatic == "ZzZzZz"
+    assert strings_of(melody([0, 127, 0])).diatonic == "Zz"
+    assert strings_of(melody([24, 66], base40=[42, 42 + 40 * 3 + 24])).diatonic == "Z"  # 25 steps: the 26th
+    assert strings_of(melody([24, 64], base40=[42, 42 + 40 * 3 + 18])).diatonic == "Y"
 
 
 @pytest.mark.parametrize("pitches", [[], [60]])
 def test_no_pair_of_notes_no_letters(pitches: list[int]) -> None:
     assert line_strings(pitches, pitches, pitches) == ("", "", "", "")
-    assert contour_string(melody(pitches)) == ""
+    assert strings_of(melody(pitches)).contour == ""
 
 
 def test_a_voice_can_be_picked() -> None:
     two = Melody.from_notes([0, 0, 1, 1], [1] * 4, [60, 72, 62, 71], voices=[1, 0, 1, 0])
-    assert chromatic_string(two, voice=0) == "a"
-    assert chromatic_string(two, voice=1) == "B"
+    assert strings_of(two, voice=0).chromatic == "a"
+    assert strings_of(two, voice=1).chromatic == "B"
 
 
 @given(PITCHES, st.integers(-20, 20))
 def test_transposition_changes_nothing(pitches: list[int], semitones: int) -> None:
     moved = [pitch + semitones for pitch in pitches]
-    assert chromatic_string(melody(pitches)) == chromatic_string(melody(moved))
-    assert contour_string(melody(pitches)) == contour_string(melody(moved))
+    assert strings_of(melody(pitches)).chromatic == strings_of(melody(moved)).chromatic
+    assert strings_of(melody(pitches)).contour == strings_of(melody(moved)).contour
 
 
 @given(st.lists(st.integers(80, 320), max_size=20), st.integers(-1, 1))
 def test_transposition_by_octaves_keeps_the_spelled_intervals(base40: list[int], octaves: int) -> None:
     pitches = [60] * len(base40)
     moved = [number + 40 * octaves for number in base40]
-    assert diatonic_string(melody(pitches, base40=base40)) == diatonic_string(melody(pitches, base40=moved))
+    assert strings_of(melody(pitches, base40=base40)).diatonic == strings_of(melody(pitches, base40=moved)).diatonic
 
 
 @given(st.lists(st.integers(1, 16), min_size=1, max_size=20), st.integers(1, 8))
 def test_a_slower_notation_changes_nothing(durations: list[int], factor: int) -> None:
     pitches = [60] * len(durations)
     slower = [factor * duration for duration in durations]
-    assert rhythm_string(melody(pitches, durations)) == rhythm_string(melody(pitches, slower))
+    assert strings_of(melody(pitches, durations)).rhythm == strings_of(melody(pitches, slower)).rhythm
 
 
 @given(PITCHES)
 def test_backwards_swaps_up_and_down(pitches: list[int]) -> None:
-    forwards, backwards = chromatic_string(melody(pitches)), chromatic_string(melody(pitches[::-1]))
+    forwards, backwards = strings_of(melody(pitches)).chromatic, strings_of(melody(pitches[::-1])).chromatic
     assert backwards == forwards[::-1].swapcase()
 
 
 @given(PITCHES)
 def test_all_strings_are_equally_long(pitches: list[int]) -> None:
     example = melody(pitches)
-    lengths = {len(f(example)) for f in (chromatic_string, diatonic_string, contour_string, rhythm_string)}
+    lengths = {len(string) for string in strings_of(example)}
     assert lengths == {max(0, len(pitches) - 1)}

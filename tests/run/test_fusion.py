@@ -64,7 +64,7 @@ def test_a_query_that_a_run_lacks_is_said() -> None:
         ([], {}, ArgumentError, "no run is given"),
         ([ONE], {"method": "best"}, UnknownNameError, "unknown method of fusion 'best'"),
         ([ONE], {"scale": "loud"}, UnknownNameError, "unknown scale of fusion 'loud'"),
-        ([ONE], {"weights": (1, 2)}, ArgumentError, "weights must be one for each of 1 run; got 2"),
+        ([ONE], {"weights": (1, 2)}, ArgumentError, "weights must have one number for each of 1 run; got 2"),
         ([ONE], {"weights": (-1,)}, ArgumentError, "weights must be 0 or more"),
         ([ONE, OTHER], {"weights": (0, 0)}, ArgumentError, "one of them above 0"),
     ],

@@ -16,6 +16,7 @@ from fuzz_runs import try_files
 from roslin.rows import column_rows, table_rows
 
 
+@pytest.mark.long
 def test_no_line_is_lost_without_a_word(tmp_path: Path) -> None:
     found = list(try_files(1_000, folder=tmp_path))
     assert [each for each in found if each[1].isupper()] == []

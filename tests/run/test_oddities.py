@@ -104,7 +104,7 @@ def test_oddities_of_other_forms(tmp_path: Path) -> None:
         (
             "x.run.gz",
             TREC,
-            r"x\.run\.gz: not compressed, although its name ends like that of a compressed file; expected gzip or zstd",
+            r"x\.run\.gz: not compressed, although it has the suffix of a compressed file; expected gzip or zstd",
         ),
         ("x.run.zst", zstandard.compress(TREC.encode())[:-3], r"x\.run\.zst: damaged zstd \(it is cut off\)"),
         ("x.run.zst", b"\x28\xb5\x2f\xfd" + b"\xff" * 40, r"x\.run\.zst: damaged zstd"),

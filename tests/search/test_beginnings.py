@@ -10,7 +10,7 @@ import pytest
 from roslin import ArgumentError, Collection, Melody, load, matcher
 from roslin.represent.packed import pack
 from roslin.search import Request, search
-from roslin.search.engines.everything import beginnings
+from roslin.search.refine import beginnings
 from roslin.starter import tunes_path
 
 

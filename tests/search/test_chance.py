@@ -143,6 +143,7 @@ def test_the_list_is_always_full(starter: Collection) -> None:
     assert len(starter.search(TUNES[0], k=7)) == 7
 
 
+@pytest.mark.long
 @settings(max_examples=20)
 @given(
     number=st.integers(0, len(TUNES) - 1),
@@ -171,6 +172,7 @@ def test_more_right_notes_never_make_a_match_less_sure(
         before = now
 
 
+@pytest.mark.long
 def test_a_list_does_not_depend_on_how_the_collection_was_made(tmp_path: Path) -> None:
     order = np.random.default_rng(2).permutation(len(TUNES))
     queries = [part(TUNES[place], 0, 9) for place in (5, 60, 200)]
@@ -212,6 +214,7 @@ def test_decoys() -> None:
     assert (rhythm.notes["duration_ticks"] / 40320).tolist() == [2.0, 0.5, 0.5, 1.0]
 
 
+@pytest.mark.long
 def test_a_collection_has_its_own_tail() -> None:
     tails = calibrated(pack(TUNES), MODE)
     assert set(tails) >= {8, 12, 20}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from roslin import Collection, Melody
+from roslin.deadline import Work
 from roslin.distributed.shards import Shards, write_shards
 from roslin.errors import TimeLimitError
 from roslin.matchers import P2, Roslin, matcher
@@ -16,10 +17,9 @@ from roslin.run import Run, read_run
 from roslin.run.meaning import coinciding_words
 from roslin.run.run import Hit, Ranking
 from roslin.search import Request, search
+from roslin.search.agreement import LEAST_COINCIDING, can_ask, evidence_of, has_certain
 from roslin.search.chance import TAIL_SHARE, Background, WholeCollection, sample_of
-from roslin.search.coinciding import LEAST_COINCIDING, can_ask, evidence_of, has_certain
-from roslin.search.engines.everything import Everything
-from roslin.search.work import Work
+from roslin.search.refine import Everything
 
 Notes = tuple[list[int], list[float]]
 
@@ -66,6 +66,7 @@ def alignment_alone(collection: Collection, query: Melody, k: int, chosen: Rosli
     return search(Request(query, chosen or Roslin(), k, whole=whole), collection)
 
 
+@pytest.mark.long
 def test_a_tune_with_a_figure_on_most_notes_is_found_by_the_notes_that_coincide(
     many: Collection, queries: list[Melody]
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_tune_with_a_figure_on_most_notes_is_found_by_the_notes_that_coincide(
         assert run[:1].remarks == (coinciding_words([1]),)
 
 
+@pytest.mark.long
 def test_the_list_is_that_of_comparing_everything_in_both_ways(many: Collection, queries: list[Melody]) -> None:
     random, packed, ids = np.random.default_rng(5), many.packed(), many.ids()
     place = {id: number for number, id in enumerate(ids)}
@@ -104,6 +106,7 @@ def test_the_list_is_that_of_comparing_everything_in_both_ways(many: Collection,
     assert listed > len(queries)
 
 
+@pytest.mark.long
 def test_where_the_alignment_is_sure_nothing_else_is_asked(many: Collection) -> None:
     for number in range(0, 1200, 150):
         run = many.search(many[f"t{number:04}"])
@@ -111,6 +114,7 @@ def test_where_the_alignment_is_sure_nothing_else_is_asked(many: Collection) -> 
         assert not any(hit.coincides for hit in run)
 
 
+@pytest.mark.long
 def test_a_tune_of_the_collection_is_not_found_by_itself(many: Collection, tmp_path: Path) -> None:
     melodies = [*many, tune(*ornamented(TUNES[7]), id="ornamented")]
     with Collection.build(melodies, tmp_path / "more.roslin") as collection:
@@ -121,6 +125,7 @@ def test_a_tune_of_the_collection_is_not_found_by_itself(many: Collection, tmp_p
         )
 
 
+@pytest.mark.long
 def test_a_melody_explained_alone_is_found_as_in_the_list(many: Collection, queries: list[Melody]) -> None:
     for query in (*queries[:3], many["t0005"]):
         run = many.search(query, k=20)
@@ -178,6 +183,7 @@ def test_evidence_needs_a_sample_with_a_spread_and_a_margin() -> None:
     assert np.isneginf(found[2])
 
 
+@pytest.mark.long
 def test_when_the_time_is_over_the_list_of_the_alignment_is_given_and_marked(
     many: Collection, queries: list[Melody], monkeypatch: pytest.MonkeyPatch
 ) -> None:

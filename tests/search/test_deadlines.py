@@ -44,6 +44,7 @@ def query() -> Melody:
     return walk(np.random.default_rng(20), 60, "asked")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "threads"), [(MANY_TEMPOS, 1), (UNBOUNDED, 1), (UNBOUNDED, 2)])
 def test_what_is_finished_is_returned_and_marked(long_path: Path, query: Melody, name: str, threads: int) -> None:
     query = query[:12] if name == UNBOUNDED else query
@@ -57,12 +58,13 @@ def test_what_is_finished_is_returned_and_marked(long_path: Path, query: Melody,
     assert not run.is_complete
     (said,) = run.remarks
     assert said.startswith("Stopped after 2 seconds: ")
-    assert said.endswith(" of 25 melodies had been compared. Nearer ones may be missing from the list.")
+    assert said.endswith(" of 25 melodies had been compared. Closer ones may be missing from the list.")
     assert set(run.ids) <= {f"m{k}" for k in range(SHORT)}
     assert run.ids
     assert not run.has_meaning
 
 
+@pytest.mark.long
 def test_a_list_of_what_was_compared_has_its_distances(long_path: Path, query: Melody) -> None:
     with Collection(long_path) as collection:
         whole = {
@@ -73,6 +75,7 @@ def test_a_list_of_what_was_compared_has_its_distances(long_path: Path, query: M
     assert {hit.id: hit.distance for hit in run} == {id: whole[id] for id in run.ids}
 
 
+@pytest.mark.long
 def test_nothing_compared_is_an_error(long_path: Path, query: Melody) -> None:
     with Collection(long_path) as collection:
         collection.search(query, MANY_TEMPOS, k=2, within=np.arange(SHORT))
@@ -94,6 +97,7 @@ def test_one_note_in_a_long_melody(long_path: Path, name: str) -> None:
         assert {hit.distance for hit in run} == {0.0}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["alignment", "alignment(metric=False)", "shapeh", "shapetime", "time"])
 def test_an_alignment_of_two_long_melodies_stops_inside(name: str) -> None:
     """One look at the clock for each note: all notes of both take from ten seconds to hours."""
@@ -104,14 +108,16 @@ def test_an_alignment_of_two_long_melodies_stops_inside(name: str) -> None:
     assert time.process_time() - began < HEALTHY_SECONDS
 
 
+@pytest.mark.long
 def test_beginnings_keep_the_limit_too(long_path: Path, query: Melody, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roslin.search.engines.everything._LONGER", LONG)
+    monkeypatch.setattr("roslin.search.refine._LONGER", LONG)
     with Collection(long_path) as collection:
         run = collection.search(query, MANY_TEMPOS, k=5, place="start", seconds=4)
     assert not run.is_complete
     assert "melodies had been compared" in run.remarks[0]
 
 
+@pytest.mark.long
 def test_the_mark_is_written_and_read(long_path: Path, query: Melody, tmp_path: Path) -> None:
     with Collection(long_path) as collection:
         run = collection.search(query, MANY_TEMPOS, k=3, seconds=2)
@@ -121,6 +127,7 @@ def test_the_mark_is_written_and_read(long_path: Path, query: Melody, tmp_path: 
     assert again[:1].remarks == run.remarks
 
 
+@pytest.mark.long
 def test_the_command_says_so(long_path: Path, query: Melody, tmp_path: Path) -> None:
     (tmp_path / "query.jsonl").write_text(
         json.dumps({"id": "asked", "notes": [list(map(int, row)) for row in _rows(query)]})

@@ -17,9 +17,9 @@ from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES, fitted, tables
 from roslin.represent.line import melodic_line
 from roslin.run import Run
 from roslin.search import Request, search
+from roslin.search.agreement import same_notes
 from roslin.search.chance import Background, Null, WholeCollection, default_tails, mode_of, sample_of
 from roslin.search.engines import roslin as engine
-from roslin.search.same import same_notes
 from roslin.starter import tunes_path
 
 MODES = [Roslin(compare=what, place=place, key=key) for what, place, key in product(COMPARED, PLACES, KEYS)]
@@ -95,6 +95,7 @@ def by_brute_force(query: Melody, chosen: Roslin, collection: Collection, null: 
     return sorted(zip(keys.tolist(), collection.ids(), (10.0**-evidence).tolist(), strict=True))
 
 
+@pytest.mark.long
 def test_the_list_and_its_chances_are_those_of_comparing_everything(
     many: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +157,7 @@ def denied(collection: Collection, count: int) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_no_exact_fragment_is_denied(starter: Collection) -> None:
     assert denied(starter, FRAGMENTS) == []
 
@@ -165,6 +167,7 @@ def test_no_exact_fragment_of_catalogued_sources_is_denied(rism: Collection) -> 
     assert denied(rism, FRAGMENTS) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", PLACES)
 def test_an_identical_melody_has_the_same_notes_and_is_never_denied(starter: Collection, place: str) -> None:
     for melody in list(starter)[::6]:
@@ -172,6 +175,7 @@ def test_an_identical_melody_has_the_same_notes_and_is_never_denied(starter: Col
         assert_named(run, melody)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compare", ["rhythm", "contour"])
 def test_an_identical_melody_is_never_chance_where_rhythm_or_contour_is_compared(
     starter: Collection, compare: str
@@ -189,6 +193,7 @@ def test_an_identical_melody_is_never_chance_where_rhythm_or_contour_is_compared
         assert not any(hit.same for hit in starter.search(query, compare=compare))
 
 
+@pytest.mark.long
 def test_a_few_notes_or_one_again_and_again_are_never_denied(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
     tunes = [made(random, int(random.integers(4, 12))) for _ in range(300)]
@@ -211,6 +216,7 @@ def assert_named(run: Run, melody: Melody) -> None:
 # -- endings ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_melody_is_found_by_its_ending(starter: Collection) -> None:
     random = np.random.default_rng(8)
     beginnings = 0

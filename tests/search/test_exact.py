@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from roslin import Melody
+from roslin.deadline import Work
 from roslin.matchers import EMD
 from roslin.represent.packed import Packed, pack
 from roslin.search.engines import emd as engine
 from roslin.search.engines.emd import Bounds, Index, NearestByEmd, build_index
 from roslin.search.refine import refine
-from roslin.search.work import Work
 from roslin.transport.align import Query
 from roslin.transport.bounds import can_be_bounded
 
@@ -75,7 +75,7 @@ def test_the_nearest_are_those_of_comparing_everything(
     chosen: EMD, collection: tuple[Packed, Index], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Small pieces and samples, so that all stages take part in a collection of this size.
-    monkeypatch.setattr(engine, "PIECE", 64)
+    monkeypatch.setattr(engine, "BOUNDED_AT_ONCE", 64)
     monkeypatch.setattr(engine, "FIRST_SAMPLE", 12)
     monkeypatch.setattr(engine, "ROUNDS", (4, 16))
     packed, index = collection
@@ -100,6 +100,7 @@ def test_the_nearest_are_those_of_comparing_everything(
     assert compared < QUERIES * len(packed) * 0.8, "hardly anything is filtered out"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chosen", SETTINGS[:4], ids=repr)
 def test_within_a_radius_nothing_is_missed(chosen: EMD, collection: tuple[Packed, Index]) -> None:
     packed, index = collection

@@ -9,15 +9,14 @@ import numpy.typing as npt
 import pytest
 from tests.matchers.roslin.made import aligned, all_tables, made_melodies, variants
 
+from roslin.deadline import Work
 from roslin.errors import TimeLimitError
-from roslin.matchers.roslin.notes import one
-from roslin.matchers.roslin.table import MelodyTable, table_of
-from roslin.matchers.roslin.values import Encoded
+from roslin.matchers.roslin.scores import Encoded
+from roslin.matchers.roslin.table import MelodyTable, one, table_of
 from roslin.native import kernels
 from roslin.search.engines import roslin as module
 from roslin.search.engines.roslin import ByAlignment, KeyOf
 from roslin.search.refine import refine
-from roslin.search.work import Work
 
 MODES = dict(all_tables())
 
@@ -58,6 +57,7 @@ def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MELODIES", 64)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_rounds")
 @pytest.mark.parametrize("mode", MODES)
 def test_nearest_is_brute_force(mode: str) -> None:

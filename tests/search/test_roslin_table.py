@@ -13,23 +13,23 @@ from roslin import Collection, load
 from roslin.collection import write
 from roslin.collection.arrays import ArrayFile
 from roslin.collection.files import state_path
+from roslin.deadline import Work
 from roslin.matchers.roslin import table as making
-from roslin.matchers.roslin.notes import encoded, one
 from roslin.matchers.roslin.table import (
     MELODIES,
-    NO_NOTE,
-    NO_PITCH,
     MelodyTable,
     build_table,
+    encoded,
+    one,
     table_of,
     worth_of_any_length,
 )
 from roslin.represent.packed import pack
 from roslin.search.engines import roslin as module
 from roslin.search.engines.roslin import TABLE_VERSION, open_table
-from roslin.search.work import Work
 from roslin.starter import tunes_path
 
+NO_PITCH, NO_NOTE = 15, -127  # behind the end of a melody: they equal nothing
 FITTED = tables(LABELLED)
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from roslin import Collection, Melody, matcher
+from roslin.deadline import Work
 from roslin.errors import ArgumentError, TimeLimitError
-from roslin.search import engines
-from roslin.search.work import Work
+from roslin.search import request
 from roslin.starter import tunes_path
 
 MATCHERS = ["emd", "emd(tempos=(0.5,1.0,2.0))", "emd(missing=None)", "emd(ground='tonal')", "emd(pitch='fifths')"]
@@ -32,6 +32,7 @@ def tunes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MATCHERS + SEGMENTED)
 def test_the_same_list_as_comparing_everything(tunes: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Collection(tunes) as collection:
@@ -41,11 +42,12 @@ def test_the_same_list_as_comparing_everything(tunes: Path, name: str, monkeypat
             quick = collection.search(query, name, k, within=numbers)
             two = collection.search(query, name, k, within=numbers, threads=2)
             with monkeypatch.context() as patched:
-                patched.setattr(engines, "ENGINES", {})
+                patched.setattr(request, "ENGINES", {})
                 slow = collection.search(query, name, k, within=numbers)
             assert quick == two == slow
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["dp", "emd", "twv_covered(penalty='radius', radius=0.6)"])
 def test_a_radius_cuts_the_list(tunes: Path, name: str) -> None:
     with Collection(tunes) as collection:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from roslin.native import kernels
-from roslin.transport.align import Points
 from roslin.transport.emd import GROUNDS, emd_flow
-from roslin.types import Floats
+from roslin.types import Floats, Numbers
+
+
+class Points(NamedTuple):
+    x: Floats
+    y: Floats
+    weight: Floats
+    order: Numbers
 
 
 def columns_bound(*given: Any) -> float:

@@ -1,4 +1,4 @@
-"""The distance of paper 002, section 2.1: exact, as defined, whatever the weights."""
+"""The distance of Typke et al. (2007), section 2.1: exact, as defined, whatever the weights."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from roslin.types import Floats
 GROUNDS = ("euclidean", "cityblock")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GROUNDS)
 def test_it_is_the_optimum_of_the_linear_program(name: str) -> None:
     rng = np.random.default_rng(GROUNDS.index(name))
@@ -98,6 +99,7 @@ def test_the_proportional_distance_matches_everything() -> None:
 weights = st.lists(st.floats(0, 3), min_size=1, max_size=5)
 
 
+@pytest.mark.long
 @given(weights, weights, weights, st.integers(0, 2**32 - 1), st.sampled_from(GROUNDS))
 @settings(max_examples=300)
 def test_the_proportional_distance_is_a_metric(

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,8 +28,8 @@ from roslin.search.engines.emd import Index, build_index
 from roslin.starter import tunes_path
 from roslin.tolerances import ON_GRID
 from roslin.transport import bounds
-from roslin.transport.align import ALIGNMENTS, Document, Query, Setting
-from roslin.transport.bounds import Block, Scan, can_be_bounded, scan_of
+from roslin.transport.align import Document, Query, Setting, best_alignment
+from roslin.transport.bounds import can_be_bounded, scan_of
 
 # Transpositions, and shifts, that are the bits of a word.
 TRANSPOSITIONS = AT_ONCE = 64
@@ -48,8 +49,8 @@ every_setting = pytest.mark.parametrize("setting", SETTINGS.values(), ids=list(S
 class Case:
     """A query, one document, and the alignment that is best when everything is compared."""
 
-    scan: Scan
-    block: Block
+    scan: SimpleNamespace
+    block: SimpleNamespace
     distance: float
     bit: int  # of the transposition
     shifts: list[int]  # in cells, of every pair of notes that coincides
@@ -88,17 +89,23 @@ def cases(setting: Setting) -> Iterator[Case]:
         query = Query.of(point_sets([found[q]], pitch=setting.pitch, weight=setting.weight), setting, slice(0, 8))
         assert can_be_bounded(query, setting)
         for d in range(q % 5, len(found), 5):
-            part = slice(d, d + 1)
-            block = Block(
-                index.words[part], index.lows[part], index.spans[part], index.grids[part], index.offsets[d : d + 2],
-                index.times, index.pitches, weights, np.ones(1, np.bool_),
-            )  # fmt: skip
+            block = block_of(index, weights, d, d + 1)
             yield case(query, points, d, block, setting, index)
 
 
-def case(query: Query, points: PointSets, d: int, block: Block, setting: Setting, index: Index) -> Case:
+def block_of(index: Index, weights: np.ndarray, start: int, stop: int) -> SimpleNamespace:
+    """The documents from `start` to `stop`, all of them asked for."""
+    part = slice(start, stop)
+    return SimpleNamespace(
+        words=index.words[part], lows=index.lows[part], spans=index.spans[part], grids=index.grids[part],
+        offsets=index.offsets[start : stop + 1], times=index.times, pitches=index.pitches, weights=weights,
+        allowed=np.ones(stop - start, np.bool_),
+    )  # fmt: skip
+
+
+def case(query: Query, points: PointSets, d: int, block: SimpleNamespace, setting: Setting, index: Index) -> Case:
     document = Document.of(points, d, setting)
-    distance, x, y, tempo = ALIGNMENTS["coincidence"](query, document, setting)
+    distance, x, y, tempo = best_alignment(query, document, setting)
     scan = scan_of(query, setting, distance * (1 + SLACK) + SLACK, index.grids.astype(np.int64))
     # In the frame of the query: where the document's notes lie, and the query's after the best move.
     there_x, there_y = document.time * query.time_unit / tempo, document.pitch * query.pitch_unit
@@ -121,13 +128,14 @@ def after(case: Case, stages: int) -> State:
     return State(int(words[0]), int(words[1]), int(shifts[0]), int(shifts[1]), possible)
 
 
-def bounds_of(block: Block, scan: Scan) -> np.ndarray:
+def bounds_of(block: SimpleNamespace, scan: SimpleNamespace) -> np.ndarray:
     """The bounds that the whole scan gives."""
     found = np.empty(len(block.words))
     kernels.scan_block(block, scan, found)
     return found
 
 
+@pytest.mark.long
 @every_setting
 def test_pitches_that_occur(setting: Setting) -> None:
     """Where missing weight costs nothing, the stage does not count for lighter documents: they have a lower base."""
@@ -142,6 +150,7 @@ def test_pitches_that_occur(setting: Setting) -> None:
     assert given_up, "the stage gives transpositions up"
 
 
+@pytest.mark.long
 @every_setting
 def test_weight_that_crosses_a_pitch(setting: Setting) -> None:
     fewer = 0
@@ -152,6 +161,7 @@ def test_weight_that_crosses_a_pitch(setting: Setting) -> None:
     assert fewer, "the stage gives transpositions up"
 
 
+@pytest.mark.long
 @every_setting
 def test_centres(setting: Setting) -> None:
     narrower = 0
@@ -163,6 +173,7 @@ def test_centres(setting: Setting) -> None:
     assert narrower, "the stage gives shifts up"
 
 
+@pytest.mark.long
 @every_setting
 def test_nearest_notes(setting: Setting) -> None:
     fewer = 0
@@ -177,6 +188,7 @@ def test_nearest_notes(setting: Setting) -> None:
     assert fewer, "the stage gives alignments up"
 
 
+@pytest.mark.long
 @every_setting
 def test_pairs(setting: Setting) -> None:
     """The bound that comes out is not above the distance, and not always far below it."""
@@ -193,7 +205,7 @@ def test_a_limit_below_the_distance_gives_up() -> None:
     lost = total = 0
     for each in cases(Setting()):
         if each.distance > 0.2:
-            bound = bounds_of(each.block, each.scan._replace(limit=each.distance / 10))[0]
+            bound = bounds_of(each.block, SimpleNamespace(**{**vars(each.scan), "limit": each.distance / 10}))[0]
             lost, total = lost + np.isinf(bound), total + 1
     assert lost > 0.5 * total
 
@@ -202,17 +214,14 @@ def test_many_tempos_are_one_scan_with_the_least_bound() -> None:
     """Above the limit at every tempo: infinite. Else no more than at the best of them, scanned by itself."""
     found, index = melodies()
     tempos = (0.5, 0.75, 1.0, 2.0)
-    allowed, limit, finite = np.ones(len(found), bool), 0.6, 0
+    limit, finite = 0.6, 0
     for q in range(0, len(found), 9):
         found_bounds = []
         for chosen in [tempos, *((tempo,) for tempo in tempos)]:
             setting = Setting(tempos=chosen)
             query = Query.of(point_sets([found[q]]), setting, slice(0, 8))
             scan = scan_of(query, setting, limit, index.grids.astype(np.int64))
-            block = Block(
-                index.words, index.lows, index.spans, index.grids, index.offsets, index.times, index.pitches,
-                index.weights, allowed,
-            )  # fmt: skip
+            block = block_of(index, index.weights, 0, len(found))
             found_bounds.append(bounds_of(block, scan))
         together, apart = found_bounds[0], np.min(found_bounds[1:], axis=0)
         assert np.array_equal(np.isfinite(together), np.isfinite(apart))
@@ -271,6 +280,7 @@ def cells_of(case: Case) -> np.ndarray:
     return cells
 
 
+@pytest.mark.long
 @every_setting
 def test_sums_side_by_side_are_the_sums_one_by_one(setting: Setting) -> None:
     looked_at = 0
@@ -288,6 +298,7 @@ def test_sums_side_by_side_are_the_sums_one_by_one(setting: Setting) -> None:
     assert looked_at > 500
 
 
+@pytest.mark.long
 @pytest.mark.skipif("ROSLIN_KERNELS" in os.environ, reason="an instruction set was asked for")
 @pytest.mark.parametrize("level", build.levels())
 def test_all_instruction_sets_give_the_same_bounds(level: str) -> None:
@@ -310,10 +321,7 @@ def all_bounds() -> str:
     seen = hashlib.blake2b(digest_size=16)
     for setting in [*SETTINGS.values(), Setting(tempos=(0.5, 0.75, 1.0, 2.0))]:
         weights = index.weights if setting.weight == "duration" else np.ones(len(index.times), np.float32)
-        block = Block(
-            index.words, index.lows, index.spans, index.grids, index.offsets, index.times, index.pitches, weights,
-            np.ones(len(found), bool),
-        )  # fmt: skip
+        block = block_of(index, weights, 0, len(found))
         for melody in found[::11]:
             query = Query.of(point_sets([melody], pitch=setting.pitch, weight=setting.weight), setting, slice(0, 9))
             for limit in (0.1, 0.5, 1.0):

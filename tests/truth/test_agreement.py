@@ -183,6 +183,7 @@ def share_of_orders(model: str, noise: float) -> dict[tuple[int, ...], float]:
     return {tuple(order.tolist()): count / 20_000 for order, count in zip(orders, counts, strict=True)}
 
 
+@pytest.mark.long
 def test_mallows_is_its_definition() -> None:
     weights = {o: 0.6 ** sum(a > b for a, b in combinations(o, 2)) for o in permutations(range(3))}
     found = share_of_orders("mallows", 0.6)

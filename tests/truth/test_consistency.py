@@ -1,4 +1,4 @@
-"""List consistency: paper 004's example, then what its text says without numbers, then odd lists."""
+"""List consistency: Urbano et al. (2010)'s example, then what its text says without numbers, then odd lists."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_an_order_that_the_ranks_contradict_counts_with_one_tail_only() -> None:
 
 
 def test_triples_of_one_tail() -> None:
-    """Paper 004, section 3.3: X < Y, Y < Z, but not X < Z."""
+    """Urbano et al. (2010), section 3.3: X < Y, Y < Z, but not X < Z."""
     assert of("X Y Z", "XZ", below="").triples == (("X", "Y", "Z"),)
 
 
@@ -149,7 +149,7 @@ def test_what_is_not_in_the_rankings() -> None:
 
 
 def test_the_findings_of_table_3() -> None:
-    """Paper 004: All-2 has the largest groups and the least consistency, Any-1 the smallest and the most."""
+    """Urbano et al. (2010): All-2 has the largest groups and the least consistency, Any-1 the smallest and the most."""
     rankings = simulate_rankings([12, 10, 4, 9, 8, 11, 13, 16, 6, 6, 23], 30, noise=0.75, dropout=0.3, seed=2)
     sizes, values = {}, {}
     for method in SIX_FUNCTIONS:

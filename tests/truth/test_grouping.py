@@ -54,7 +54,7 @@ def test_any_in_the_scope_of_the_list() -> None:
 
 
 def test_roslin_castle() -> None:
-    """Paper 002, section 3.3.2: p-values of Table 1 give <(1), (2, 3), (4), (5), (6, ...)>."""
+    """Typke et al. (2007), section 3.3.2: p-values of Table 1 give <(1), (2, 3), (4), (5), (6, ...)>."""
     p = np.full((7, 7), 0.01)
     p[0, 1], p[0, 2], p[1, 2], p[:3, 3] = 0.00006722, 0.0002765, 0.6363, 0.07633
     p[5, 6] = 0.9
@@ -71,7 +71,7 @@ def test_a_difference_is_strictly_below_alpha() -> None:
 
 
 def test_one_tail_separates_what_two_do_not() -> None:
-    """The appendix of paper 004, as ranks of two incipits by 21 experts."""
+    """The appendix of Urbano et al. (2010), as ranks of two incipits by 21 experts."""
     first: list[float] = [*range(1, 9), 14, *range(31, 37)]
     second: list[float] = [*range(9, 14), *range(15, 31)]
     rows: list[Row] = [("q", f"e{n}", "x", rank) for n, rank in enumerate(first)]

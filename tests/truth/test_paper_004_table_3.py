@@ -1,4 +1,4 @@
-"""Table 3 of paper 004: group sizes of the real lists, and consistency and group sizes of simulated experts.
+"""Table 3 of Urbano et al. (2010): group sizes of the real lists, and consistency and group sizes of simulated experts.
 
 The real MIREX 2005 lists are published for all six functions, the experts' ranks are not. Consistency therefore comes
 from simulated experts of the same shape: 11 queries with 4 to 23 candidates, 30 experts, three tenths of the candidates
@@ -17,7 +17,7 @@ import pytest
 from roslin.truth import Rankings, Truth, group_rankings, list_consistency, read_truth, simulate_rankings
 from roslin.truth.grouping import SIX_FUNCTIONS
 
-# Paper 004, Table 3: ADR-1 consistency, incipits per group, Pearson's r of the two.
+# Urbano et al. (2010), Table 3: ADR-1 consistency, incipits per group, Pearson's r of the two.
 PAPER = {
     "All-2": (0.844, 3.752, -0.892),
     "Any-2": (0.913, 2.539, -0.862),
@@ -103,7 +103,7 @@ def over_functions(rows: dict[str, Row]) -> tuple[float, float]:
 
 
 def findings(rows: dict[str, Row]) -> dict[str, bool]:
-    """What paper 004 found in Table 3, and whether it comes out."""
+    """What Urbano et al. (2010) found in Table 3, and whether it comes out."""
     close = all(abs(row.real_size - PAPER[name][1]) <= CLOSE for name, row in rows.items())
     return {
         f"real lists: incipits per group within {CLOSE} of the paper for all six": close,
@@ -129,6 +129,7 @@ def test_a_repeated_row_explains_the_pairs_and_the_sizes_of_the_paper(data_folde
         assert round(mean, 3) == size
 
 
+@pytest.mark.long
 def test_the_findings_of_the_paper_are_found_again(data_folder: Path) -> None:
     rows = table(real_lists(data_folder))
     assert len(rows) == 6

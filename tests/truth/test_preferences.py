@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from roslin.truth.choice_models import (
     read_votes,
     segment_votes,
     segments,
-    vote_groups,
+    strength_groups,
 )
 from roslin.truth.grouping import Method
 from roslin.truth.model import Groups
@@ -117,7 +116,7 @@ def test_candidates_that_nothing_links_have_no_common_scale() -> None:
 
 def test_shuffled_votes() -> None:
     clear = count_votes(votes("a b 10 0 0", "a c 10 0 0", "b c 9 0 1"))["q"]
-    for group in (segments, partial(vote_groups, method=Method())):
+    for group in (segments, lambda votes: strength_groups(bradley_terry(votes), Method())):
         null = null_votes(clear, group, shuffles=60)
         assert null.found == 3
         assert null.mean < 2.4

@@ -21,7 +21,7 @@ def table(*samples: list[float]) -> Floats:
     return ranks
 
 
-# Paper 004, appendix: U = 131 with 15 and 21 ranks (GOLDEN.md, section 3.1, says why these sizes).
+# Urbano et al. (2010), appendix: U = 131 with 15 and 21 ranks (GOLDEN.md, section 3.1, says why these sizes).
 APPENDIX = table([*range(1, 9), 14, *range(31, 37)], [*range(9, 14), *range(15, 31)])
 TIED = table([1, 2, 2, 3, 1, 4], [2, 4, 5, 3, 5])
 UNTIED = table([1, 3, 5, 7], [2, 4, 6, 8, 9])

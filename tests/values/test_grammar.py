@@ -13,8 +13,8 @@ from roslin import matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate import MEASURES, measure
 from roslin.matchers import MATCHERS
-from roslin.values.grammar import Written, read
 from roslin.values.parameters import Rule, WrongValueError, rule_of
+from roslin.values.registry import Written, read
 
 
 @pytest.mark.parametrize(

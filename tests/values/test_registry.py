@@ -52,6 +52,12 @@ def animals() -> NamedRegistry[Animal]:
     return registry
 
 
+@pytest.fixture(autouse=True)
+def _no_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is written twice in a second, with the same size, would be the first one again."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+
 def module(path: Path, name: str, text: str) -> ModuleType:
     """A module from a text, as an import would make it."""
     path.write_text(text, encoding="utf-8")

@@ -33,6 +33,7 @@ def refused(client: TestClient, path: str, status: int, **parameters: Any) -> di
     return error
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("matcher", ["dp", "dp(place='inside')", "emd", "twv"])
 def test_a_search_gives_what_the_collection_gives(client: TestClient, starter: Path, matcher: str) -> None:
     answer = client.get("/api/search", params={"q": FRERE, "matcher": matcher, "k": 7}).json()
@@ -67,6 +68,7 @@ def test_the_last_page_says_so(client: TestClient) -> None:
     assert not last["has_more"]
 
 
+@pytest.mark.long
 def test_a_list_is_full_and_shows_what_is_above_chance(client: TestClient) -> None:
     """In pages too; `sure` keeps only the lines above that where chance begins."""
     asked: dict[str, Any] = {"id": "roslin-castle", "k": 2}
@@ -131,6 +133,7 @@ def test_more_like_one_leaves_itself_out(client: TestClient) -> None:
     assert "frere-jacques" not in [hit["id"] for hit in found]
 
 
+@pytest.mark.long
 def test_contour_and_rhythm_near_those_of_the_query(client: TestClient) -> None:
     asked: dict[str, Any] = {
         "id": "roslin-castle",
@@ -220,6 +223,7 @@ def test_a_refusal_of_notation_has_its_place(client: TestClient) -> None:
     assert refused(client, "/api/read", 422, q="X:1\nK:C\nCDE Q", strict=True)["problem"]["line"] == 3
 
 
+@pytest.mark.long
 def test_what_is_read_otherwise_is_told(client: TestClient) -> None:
     told = ["left out '?' at column 6"]
     asked = {"q": "'4CDE?F", "matcher": "dp"}
@@ -404,6 +408,7 @@ def test_voices_are_choices(client: TestClient) -> None:
     assert [first[0], second[0]] == [60, 55]
 
 
+@pytest.mark.long
 def test_many_melodies_and_long_ones_are_cut(settings: Settings) -> None:
     few = replace(settings, upload_melodies=2, query_notes=5)
     with TestClient(create_app(few)) as client:
@@ -474,6 +479,7 @@ def test_loopback() -> None:
     assert not any(map(is_loopback, ("0.0.0.0", "192.168.1.2", "::", "example.org", "127.0.0.1.example.org")))
 
 
+@pytest.mark.long
 def test_settings_travel_to_workers(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROSLIN_WEB_SETTINGS", settings.to_environment())
     assert Settings.from_environment() == settings

@@ -73,6 +73,63 @@ def test_groups_are_listed_and_chosen(visitor: TestClient) -> None:
     assert "What was compared" in visitor.get("/concordances").text
 
 
+def test_pairs_of_records_are_listed_and_chosen(visitor: TestClient) -> None:
+    def listed(query: str) -> list[tuple[str, str]]:
+        page = visitor.get(f"/concordances/records{query}").text
+        return re.findall(r"<h2><a href=\"[^\"]*\">(\d+) and (\d+)</a></h2>", page)
+
+    whole = [("400", "401"), ("410", "411"), ("420", "421"), ("400", "402"), ("401", "402"), ("402", "403")]
+    assert listed("") == whole  # the most certain first; two incipits of one record are no pair
+    assert listed("?kind=attribution") == [whole[place] for place in (0, 3, 4, 5)]
+    assert listed("?library=I-Nc") == [whole[place] for place in (0, 4)]
+    assert listed("?composer=%20LEO,") == whole[3:]
+    assert listed("?composer=no+composer") == [whole[place] for place in (0, 1, 4)]
+    assert listed("?state=open&library=GB-Lbl") == [whole[2]]
+    assert listed("?page=2") == []
+    for address in ("?kind=other", "?page=0", "?page=x"):
+        assert visitor.get(f"/concordances/records{address}").status_code == 422
+    page = " ".join(visitor.get("/concordances/records?library=D-Dl&composer=leo").text.split())
+    assert "3 of 6 pairs of records." in page
+    assert '<a href="/concordances?library=D-Dl&amp;composer=leo">By group</a>' in page
+    assert page.count('href="/concordances/groups/400-1.1.1?library=D-Dl&amp;composer=leo"') == 3
+    assert '<a href="/melodies/402-1.1.1">402-1.1.1</a>, D-Dl Mus. 402-1.1.1, Leo, Leonardo' in page
+    assert "4 groups of sources that may be the same tune" in page
+    assert NASTY not in page
+
+
+def test_two_records_have_the_verdict_of_all_their_pairs(visitor: TestClient) -> None:
+    csrf = sign_in(visitor)
+    sent = {"csrf": csrf, "group": "400-1.1.1", "first": "400-1.1.1", "second": "402-1.1.1", "verdict": "accept"}
+    visitor.post("/concordances/decide", data=sent)
+    page = visitor.get("/concordances/records?state=accept").text
+    assert "1 of 6 pairs of records." in page
+    assert re.findall(r"(\d+) and (\d+)</a></h2><span class=\"state (\w+)", page) == [("400", "402", "accept")]
+
+
+@pytest.mark.parametrize(
+    ("back", "target"),
+    [
+        ("/concordances/records?state=accept", "/concordances/records?state=accept"),
+        ("/concordances/records", "/concordances/records"),
+        ("/concordances/recordsx", "/concordances"),
+        ("/concordances/records\n", "/concordances"),
+        ("//example.org", "/concordances"),
+    ],
+)
+def test_a_reviewer_comes_back_to_the_list_of_records(visitor: TestClient, back: str, target: str) -> None:
+    sent = {"csrf": token(visitor.get("/concordances/records").text), "name": "Ben", "back": back}
+    assert visitor.post("/concordances/reviewer", data=sent).headers["location"] == target
+
+
+def test_records_that_no_group_has_together_lead_to_no_group(tmp_path: Path) -> None:
+    related(tmp_path)[0].close()
+    with TestClient(create_app(Settings(str(tmp_path / "related.roslin"), log_requests=False))) as client:
+        page = client.get("/concordances/records").text
+    assert page.count("Not one group, because too few pairs link them.") == 2
+    assert re.findall(r"<h2>(\d+ and \d+)</h2>", page) == ["402 and 410", "402 and 420"]
+    assert "Certainty: distance 0.7 (by dp)." in page
+
+
 def test_groups_are_told_in_the_language_of_each_reader(visitor: TestClient) -> None:
     """The concordances are opened once, for whoever comes first; what they say is for whoever reads it."""
     english = re.compile(
@@ -80,7 +137,10 @@ def test_groups_are_told_in_the_language_of_each_reader(visitor: TestClient) -> 
         r"later|goes on|instead|values|transposed|sources?|composers?|records?|library|libraries|Movement|Work)\b"
     )
     first = visitor.get(GROUP).text
-    for address in ("/concordances", GROUP, "/concordances/groups/410-1.1.1", "/concordances/groups/430-1.1.1"):
+    for address in (
+        "/concordances", "/concordances/records", GROUP,
+        "/concordances/groups/410-1.1.1", "/concordances/groups/430-1.1.1",
+    ):  # fmt: skip
         page = visitor.get(address, headers={"Accept-Language": "de"}).text
         main = re.sub(r"<(svg|code|script)\b.*?</\1>", " ", page[page.index("<main") :], flags=re.DOTALL)
         said = html.unescape(re.sub(r"<[^>]*>", " ", main))
@@ -106,7 +166,7 @@ def test_titles_and_notes_are_escaped(visitor: TestClient) -> None:
     csrf = sign_in(visitor)
     sent = {"csrf": csrf, "group": "400-1.1.1", "first": "400-1.1.1", "second": "402-1.1.1"}
     assert visitor.post("/concordances/decide", data={**sent, "verdict": "accept", "note": NASTY}).status_code == 303
-    for address in ("/concordances", GROUP):
+    for address in ("/concordances", "/concordances/records", GROUP):
         page = visitor.get(address).text
         assert NASTY not in page
         assert "<script>alert" not in page
@@ -187,6 +247,7 @@ def test_pairs_of_copies_are_one_row_that_is_decided_at_once(visitor: TestClient
     assert rows == ["mixed"]
 
 
+@pytest.mark.long
 def test_a_group_with_too_many_pairs_is_decided_row_by_row(tmp_path: Path) -> None:
     tunes = [load("'4CDEF/2.G")[0].with_metadata(id=str(place)) for place in range(202)]
     with Collection.build(tunes, tmp_path / "many.roslin") as built:
@@ -293,6 +354,7 @@ def test_pages_that_are_open_to_others_are_for_reading(settings: Settings) -> No
     assert decisions(settings) == []
 
 
+@pytest.mark.long
 def test_a_password_lets_reviewers_in(settings: Settings) -> None:
     guarded = replace(settings, is_open=True, review_password=hashed("viola da gamba"), review_key="ab" * 32)
     with TestClient(create_app(guarded), follow_redirects=False) as client:
@@ -313,6 +375,7 @@ def test_a_password_lets_reviewers_in(settings: Settings) -> None:
     assert len(decisions(settings)) == 2
 
 
+@pytest.mark.long
 def test_passwords_are_not_guessed(settings: Settings) -> None:
     guarded = replace(settings, is_open=True, review_password=hashed("viola da gamba"))
     with TestClient(app := create_app(guarded), follow_redirects=False) as client:
@@ -340,6 +403,7 @@ def test_passwords_that_are_tried_at_the_same_moment_are_counted(settings: Setti
     assert statuses == [403] * 5 + [429] * 15
 
 
+@pytest.mark.long
 def test_a_right_password_does_not_count_as_an_attempt(settings: Settings) -> None:
     guarded = replace(settings, is_open=True, review_password=hashed("viola da gamba"))
     with TestClient(create_app(guarded), follow_redirects=False) as client:

@@ -108,6 +108,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(connections, name, 0.5)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("impatient")
 def test_headers_that_do_not_end() -> None:
     with serving(Application()) as (port, _), connect(port) as silent, connect(port) as slow, connect(port) as later:
@@ -123,6 +124,7 @@ def test_headers_that_do_not_end() -> None:
         assert is_ended(silent)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("impatient")
 def test_headers_that_drip() -> None:
     """A byte now and then is no progress: the limit is for all of them."""
@@ -137,6 +139,7 @@ def test_headers_that_drip() -> None:
         assert not is_open
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("impatient")
 def test_bodies_that_do_not_come() -> None:
     head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
@@ -152,6 +155,7 @@ def test_bodies_that_do_not_come() -> None:
             assert answer_to(steady).endswith(b"127.0.0.1 100000")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("impatient")
 def test_an_answer_that_nobody_takes() -> None:
     with serving(Application()) as (port, server), connect(port) as deaf:
@@ -160,6 +164,7 @@ def test_an_answer_that_nobody_takes() -> None:
         until(lambda: not server.server_state.connections, PATIENCE)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("impatient")
 def test_a_search_may_take_longer_than_a_request_may_take_to_come() -> None:
     app = Application()
@@ -169,6 +174,7 @@ def test_a_search_may_take_longer_than_a_request_may_take_to_come() -> None:
         assert answer_to(patient).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.long
 def test_who_asks_is_answered_though_others_only_sit_there() -> None:
     with serving(Application(), most=20) as (port, server), ExitStack() as stack:
         idle = [stack.enter_context(connect(port)) for _ in range(100)]
@@ -181,6 +187,7 @@ def test_who_asks_is_answered_though_others_only_sit_there() -> None:
         assert is_ended(idle[0])
 
 
+@pytest.mark.long
 def test_one_address_leaves_room_for_others() -> None:
     app = Application()
     with serving(app, most=20) as (port, _), ExitStack() as stack:
@@ -197,6 +204,7 @@ def test_one_address_leaves_room_for_others() -> None:
         assert all(answer_to(each).startswith(b"HTTP/1.1 200") for each in busy)
 
 
+@pytest.mark.long
 def test_a_proxy_speaks_for_many() -> None:
     app = Application()
     with serving(app, most=20, proxies=("127.0.0.0/30",)) as (port, _), ExitStack() as stack:
@@ -209,6 +217,7 @@ def test_a_proxy_speaks_for_many() -> None:
         app.go_on.set()
 
 
+@pytest.mark.long
 def test_nobody_else_is_believed() -> None:
     """Not even this computer: whoever asks could name another address for each request, and would have no limit."""
     named = REQUEST.replace(b"Host: x", b"Host: x\r\nX-Forwarded-For: 192.0.2.%d")
@@ -218,6 +227,7 @@ def test_nobody_else_is_believed() -> None:
         assert b"127.0.0.1" in answers[0]
 
 
+@pytest.mark.long
 def test_a_chain_of_proxies_is_believed_up_to_a_stranger() -> None:
     named = REQUEST.replace(b"Host: x", b"Host: x\r\nX-Forwarded-For: 203.0.113.9, 192.0.2.7, 10.1.2.3")
     with serving(Application(), proxies=("127.0.0.1", "10.1.2.0/24")) as (port, _), connect(port) as asking:
@@ -250,6 +260,7 @@ def test_the_system_is_asked_for_more_files(monkeypatch: pytest.MonkeyPatch) -> 
     assert asked == [(1200, 2048), (2048, 2048)]
 
 
+@pytest.mark.long
 def test_who_has_sent_half_of_a_body_makes_place_too() -> None:
     half = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
     with serving(Application(), most=20) as (port, _), ExitStack() as stack:
@@ -260,6 +271,7 @@ def test_who_has_sent_half_of_a_body_makes_place_too() -> None:
                 assert answer_to(asking, REQUEST).endswith(b"127.0.0.1 0")
 
 
+@pytest.mark.long
 def test_those_with_many_connections_make_place_for_those_with_few() -> None:
     """However many come between a connection and its request."""
     with serving(Application(), most=20) as (port, _), ExitStack() as stack:
@@ -295,6 +307,7 @@ def test_the_addresses_of_one_ipv6_network_share_their_connections() -> None:
     assert [wire.is_ended for wire in wires] == [True] * 2 + [False] * 5 + [True] * 2 + [False] * 5 + [False] * 7
 
 
+@pytest.mark.long
 def test_bodies_that_come_slowly_are_few() -> None:
     half = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
     app = Application()
@@ -314,6 +327,7 @@ def test_bodies_that_come_slowly_are_few() -> None:
         assert answer_to(sending[0], b"x" * 8).endswith(b"127.0.0.2 9")
 
 
+@pytest.mark.long
 def test_who_sends_few_bodies_takes_the_place_of_who_sends_many() -> None:
     half = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
     app = Application()

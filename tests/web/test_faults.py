@@ -23,22 +23,22 @@ from starlette.types import Receive, Scope, Send
 from tests.web.running import running
 
 from roslin import Collection, CollectionError, Melody, load
+from roslin.errors import BusyError
 from roslin.matchers import DP
 from roslin.represent.packed import Packed
 from roslin.sandbox import shared_worker
 from roslin.types import Distances
 from roslin.web import errors
-from roslin.web import health as health_module
 from roslin.web import library as library_module
 from roslin.web.app import create_app
-from roslin.web.library import BusyError, Library
-from roslin.web.progress import GoneError, Wait, begun, progress_of
+from roslin.web.library import GoneError, Library, Wait, begun, progress_of
 from roslin.web.security import LastResort
 from roslin.web.settings import Settings
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
 
 
+@pytest.mark.long
 def test_the_engraver_is_killed_in_the_middle(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """A melody that cannot be drawn is a piano roll; the next one is drawn again."""
     monkeypatch.setenv("ROSLIN_CACHE_MEGABYTES", "0")
@@ -68,7 +68,7 @@ def test_a_collection_that_is_damaged_while_it_is_served(
     path = tmp_path / "damaged.roslin"
     shutil.copytree(starter, path)
     settings = Settings(str(path), log_requests=False)
-    monkeypatch.setattr(health_module, "LOOK_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(library_module, "HEALTH_SECONDS", 0.0)
     with TestClient(create_app(settings), raise_server_exceptions=False) as client:
         assert client.get("/healthz").status_code == 200
         database = path / "collection.sqlite"
@@ -93,7 +93,7 @@ def test_a_collection_that_is_damaged_before(tmp_path: Path) -> None:
 
 
 def test_a_new_state_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library_module, "_LOOK_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(library_module, "_STATE_SECONDS", 0.0)
     path = tmp_path / "mine.roslin"
     tune = load(FRERE)[0]
     Collection.build([tune.with_metadata(id="old")], path).close()
@@ -154,6 +154,7 @@ def test_the_time_is_limited(settings: Settings) -> None:
         assert answer.headers["retry-after"] == "30"
 
 
+@pytest.mark.long
 def test_the_time_of_an_explanation_is_limited(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     original = DP._distances
 
@@ -169,6 +170,7 @@ def test_the_time_of_an_explanation_is_limited(settings: Settings, monkeypatch: 
     assert refused.json()["error"]["message"] == "the explanation was stopped after 0.1 seconds"
 
 
+@pytest.mark.long
 def test_strangers_wait_for_no_endless_comparison(settings: Settings, tmp_path: Path) -> None:
     """One melody is too long for `emd` and a query of eleven notes: it is left out, and the page says so."""
     path, long = tmp_path / "long.roslin", [60 + k % 7 for k in range(2000)]
@@ -313,6 +315,7 @@ def test_a_search_that_nobody_waits_for_ends(settings: Settings) -> None:
     library.close()
 
 
+@pytest.mark.long
 def test_whoever_stops_listening_has_gone() -> None:
     """The work is told, and what it raises then is nobody's error."""
     seen, unheard = list[bool](), list[dict[str, Any]]()

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 from roslin.api import Collection
 from roslin.search import search as search_once
-from roslin.web import health as health_module
+from roslin.web import library as library_module
 from roslin.web.app import create_app
 from roslin.web.settings import Settings
 
@@ -38,6 +38,7 @@ def go_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     event.set()
 
 
+@pytest.mark.long
 def test_it_is_told_while_more_search_than_there_are_threads(settings: Settings, go_on: threading.Event) -> None:
     with TestClient(create_app(settings)) as client, ExitStack() as stack:
         statuses = list[int]()
@@ -61,22 +62,23 @@ def test_it_is_told_while_more_search_than_there_are_threads(settings: Settings,
     assert set(statuses) == {200}
 
 
+@pytest.mark.long
 def test_what_the_last_look_found_is_told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked, original, go_on = list[int](), health_module.Health._open, threading.Event()
+    looked, original, go_on = list[int](), library_module.Health._open, threading.Event()
 
-    def look(self: health_module.Health) -> int:
+    def look(self: library_module.Health) -> int:
         looked.append(1)
         if len(looked) > 1:
             go_on.wait(60)
         return original(self)
 
-    monkeypatch.setattr(health_module.Health, "_open", look)
+    monkeypatch.setattr(library_module.Health, "_open", look)
     with TestClient(create_app(settings)) as client:
-        monkeypatch.setattr(health_module, "LOOK_EVERY_SECONDS", 0.0)
+        monkeypatch.setattr(library_module, "HEALTH_SECONDS", 0.0)
         for _ in range(20):  # the second look does not end, and nobody waits for it
             assert client.get("/healthz").json()["melodies"] == 243
         assert len(looked) == 2
-        monkeypatch.setattr(health_module, "_LONGEST_LOOK_SECONDS", 0.0)
+        monkeypatch.setattr(library_module, "_LONGEST_LOOK_SECONDS", 0.0)
         assert client.get("/healthz").status_code == 503
         go_on.set()
 

@@ -81,6 +81,7 @@ def test_refusals(client: TestClient, asked: dict[str, str], message: str) -> No
     assert message in answer.json()["error"]["message"]
 
 
+@pytest.mark.long
 def test_the_page_is_whole_without_scripts(client: TestClient) -> None:
     empty = client.get("/identify").text
     assert '<form action="/identify" method="post" enctype="multipart/form-data"' in empty
@@ -102,6 +103,7 @@ def _without_languages(page: str) -> str:
     return re.sub(r'<a [^>]* hreflang="[^>]*>', "", page)
 
 
+@pytest.mark.long
 def test_a_record_is_pasted_or_sent(client: TestClient) -> None:
     pasted = client.post("/identify", data={"q": MARC, "record": "77"}).text
     assert "The file has 2 records: 77, 78. This is the answer for 77." in pasted
@@ -110,6 +112,51 @@ def test_a_record_is_pasted_or_sent(client: TestClient) -> None:
     assert "This is the answer for 77." in sent.text
     nothing = client.post("/identify", data={"record": "78"}, files={"file": ("a.xml", MARC)}).text
     assert ">Nothing close was found</h2>" in nothing
+
+
+FAULTY = f"""<collection xmlns="http://www.loc.gov/MARC21/slim">
+<record><controlfield tag="001">2001</controlfield>
+<datafield tag="031"><subfield code="a">1</subfield><subfield code="g">G2</subfield><subfield code="p">{MUSIC}</subfield></datafield>
+<datafield tag="031"><subfield code="a">2</subfield><subfield code="g">G-2</subfield><subfield code="p">Siehe &lt;oben></subfield></datafield>
+<datafield tag="031"><subfield code="a">3</subfield><subfield code="g">G-2</subfield></datafield>
+</record></collection>"""  # noqa: E501
+
+
+def problems(page: str) -> list[list[str]]:
+    table = re.search(r'aria-labelledby="problems-heading"><table>(.*?)</table>', page, re.DOTALL)
+    rows = re.findall(r"<tr>(<td.*?)</tr>", table[1]) if table else []
+    return [[unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in rows]
+
+
+def test_the_encoding_of_a_record_is_checked_too(client: TestClient) -> None:
+    expected = [
+        ["warning", "3", "", "2001-1.1.1", "unreadable clef: read 'G2' as G-2"],
+        ["error", "4", "1", "2001-2.1.1", "not music; expected more notes than unreadable signs; found 'S'"],
+        ["note", "5", "", "2001-3.1.1", "no music in field 031; expected subfield $p"],
+    ]
+    for page in (
+        client.post("/identify", data={"q": FAULTY}),
+        client.post("/identify", files={"file": ("a.xml", FAULTY)}),
+        client.get("/identify", params={"q": FAULTY}),
+    ):
+        assert problems(page.text) == expected
+        assert "3 problems to check before you publish." in page.text
+        assert "Ludwig van Beethoven in " in page.text
+        assert "Roslin read as much as it could" not in page.text  # once is enough
+    german = problems(client.post("/identify", data={"q": FAULTY}, headers={"Accept-Language": "de"}).text)
+    assert [row[0] for row in german] == ["Warnung", "Fehler", "Anmerkung"]
+    cut = client.post("/identify", data={"q": FAULTY[: FAULTY.index("<datafield", 300)]})
+    assert [row[0] for row in problems(cut.text)][-1] == "error"
+    only = FAULTY.replace(MUSIC, "Da capo")
+    refused = client.post("/identify", data={"q": only})
+    assert refused.status_code == 422
+    assert [row[0] for row in problems(refused.text)] == ["error", "error", "note"]
+
+
+def test_lines_of_music_are_no_records(client: TestClient) -> None:
+    page = client.post("/identify", data={"q": f"%G2 {JOY}"}).text
+    assert problems(page) == []
+    assert "Roslin read as much as it could" in page
 
 
 @pytest.mark.parametrize("field", ["q", "record"])
@@ -153,6 +200,7 @@ def limited(starter: Path, **limits: Any) -> TestClient:
     return TestClient(create_app(replace(Settings(str(starter), log_requests=False), **limits)))
 
 
+@pytest.mark.long
 def test_limits(starter: Path) -> None:
     with limited(starter, upload_melodies=1, body_bytes=4000, query_notes=10, is_open=True) as client:
         many = client.post("/api/identify", files={"file": ("two.xml", MARC)})

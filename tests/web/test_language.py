@@ -42,7 +42,7 @@ def test_numbers_as_their_readers_write_them() -> None:
 @pytest.mark.parametrize("path", ["/", "/about", "/identify", "/melodies/roslin-castle", "/melodies/none"])
 def test_every_page_says_its_language_and_on_what_it_depended(client: TestClient, path: str) -> None:
     answer = client.get(path)
-    assert '<html lang="en">' in answer.text
+    assert '<html lang="en"' in answer.text
     assert answer.headers["content-language"] == "en"
     assert {"Accept-Language", "Cookie"} <= set(answer.headers["vary"].replace(" ", "").split(","))
 
@@ -56,16 +56,17 @@ def test_programs_are_answered_in_english_and_the_same_for_everybody(client: Tes
 
 def test_the_language_of_the_browser(client: TestClient) -> None:
     page = client.get("/", headers={"Accept-Language": "de-CH, en;q=0.5"})
-    assert '<html lang="de">' in page.text
+    assert '<html lang="de"' in page.text
     assert "Melodien finden, die Ihrer ähneln" in page.text
     assert page.headers["content-language"] == "de"
-    assert '<html lang="en">' in client.get("/", headers={"Accept-Language": "pl"}).text
+    assert '<html lang="en"' in client.get("/", headers={"Accept-Language": "pl"}).text
 
 
+@pytest.mark.long
 def test_the_language_of_an_address_is_remembered(settings: Settings) -> None:
     with TestClient(create_app(settings)) as visitor:
         page = visitor.get("/", params={"q": "'4CDEC", "lang": "de"})
-        assert '<html lang="de">' in page.text
+        assert '<html lang="de"' in page.text
         assert 'hreflang="en" lang="en" rel="alternate">' in page.text
         assert 'hreflang="de" lang="de" rel="alternate" aria-current="true">' in page.text
         assert 'href="/?q=%274CDEC&amp;lang=en"' in page.text
@@ -73,12 +74,13 @@ def test_the_language_of_an_address_is_remembered(settings: Settings) -> None:
         assert cookie.startswith("roslin_language=de; Path=/; Max-Age=")
         assert cookie.endswith("SameSite=Lax; HttpOnly")
         again = visitor.get("/about", headers={"Accept-Language": "en"})
-        assert '<html lang="de">' in again.text
+        assert '<html lang="de"' in again.text
         assert "set-cookie" not in again.headers
         other = visitor.get("/about", params={"lang": "xx"})
-        assert '<html lang="de">' in other.text, "a language that nobody speaks here changes nothing"
+        assert '<html lang="de"' in other.text, "a language that nobody speaks here changes nothing"
 
 
+@pytest.mark.long
 def test_answers_are_kept_by_language(client: TestClient) -> None:
     asked = {"q": "%G-2@4/4 '4CDEC/CDEC/EF2G/"}
     german = client.get("/results", params=asked, headers={"Accept-Language": "de"}).text
@@ -158,3 +160,52 @@ def test_a_refusal_is_framed_in_the_language_of_its_reader(client: TestClient) -
     assert "Das hat nicht geklappt" in page.text
     part = client.get("/results", params={"id": "nobody"}, headers={"Accept-Language": "de"})
     assert "Das hat nicht geklappt" in part.text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("language", "query", "said"),
+    [
+        (
+            "en",
+            "sol sol la sol do si",
+            "read 'sol sol la sol do si' as syllables: G4 G4 A4 G4 C5 B4 at line 1, column 1",
+        ),
+        (
+            "de",
+            "sol sol la sol do si",
+            "'sol sol la sol do si' gelesen als Silben: G4 G4 A4 G4 C5 B4 (Zeile 1, Spalte 1)",
+        ),
+        ("fr", "'4CDXE?'4GAFG", "'X' : lu comme x (dièse) (colonne 5)"),
+        ("it", "'4CDXE?'4GAFG", "'?': ignorato (colonna 7)"),
+        ("de", "'4CDeF'4GAFG", "'e' gelesen als die Note E (Spalte 5)"),
+        ("fr", "'4CD/\nEFGA/", "2 lignes : lu comme une mélodie"),
+    ],
+)
+def test_remarks_on_what_is_typed_are_in_the_language_of_the_page(
+    client: TestClient, language: str, query: str, said: str
+) -> None:
+    assert said in client.get("/api/read", params={"q": query, "lang": language}).json()["deviations"]
+    shown = client.get("/results", params={"q": query, "lang": language}).text
+    assert said in html.unescape(shown)
+
+
+def test_remarks_on_a_file_are_in_the_language_of_the_page(client: TestClient) -> None:
+    answer = client.post("/api/read?lang=de", files={"file": ("tune.abc", b"X:1\nK:G\nGABc dedB :dedB dedB")})
+    assert answer.json()["choices"][0]["deviations"] == [": wurde weggelassen (Zeile 3, Spalte 11)"]
+
+
+def test_refusals_of_readers_are_in_the_language_of_the_page(client: TestClient) -> None:
+    error = client.get("/api/read", params={"q": "???", "notation": "pae", "lang": "it"}).json()["error"]
+    assert error["problem"]["reason"] == "nessuna nota"
+    assert error["message"] == "Colonna 1: nessuna nota; atteso: almeno una nota; trovato: '?'"
+    page = client.get("/results", params={"q": "???", "notation": "pae", "lang": "it"})
+    assert error["message"] in html.unescape(page.text)
+    english = client.get("/api/read", params={"q": "???", "notation": "pae"}).json()["error"]
+    assert english["message"].startswith("column 1: no notes; expected at least one note")
+
+
+@pytest.mark.long
+def test_readings_are_named_in_the_language_of_the_page(client: TestClient) -> None:
+    page = html.unescape(client.get("/results", params={"q": "c4 e g c4", "lang": "de"}).text)
+    assert "Die Suchmelodie wurde als ABC mit Notenwerten gelesen. Möglich ist auch" in page

@@ -16,8 +16,7 @@ from roslin.errors import TimeLimitError
 from roslin.matchers import MATCHERS, Matcher
 from roslin.represent.packed import Packed
 from roslin.types import Distances
-from roslin.web.library import Library
-from roslin.web.progress import GoneError, Wait
+from roslin.web.library import GoneError, Library, Wait
 from roslin.web.requests import SearchParams
 from roslin.web.search import find
 from roslin.web.settings import Settings

@@ -180,6 +180,7 @@ def test_what_catalogues_say_is_only_ever_text(client: TestClient) -> None:
 # -- side by side -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_methods_side_by_side(client: TestClient) -> None:
     """What both found says so in both columns; what one cannot do it says in its own."""
     page = client.get("/", params={"q": FRERE}).text

@@ -37,11 +37,13 @@ OPERATIONS = [
 ]
 
 
+@pytest.mark.long
 def test_all_operations_are_tried(schema: Any) -> None:
     found = {(made.ok().method.upper(), made.ok().path) for made in schema.get_all_operations()}
     assert found == set(OPERATIONS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["positive", "negative"])
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
 def test_no_internal_error(schema: Any, method: str, path: str, mode: str) -> None:
@@ -61,6 +63,7 @@ def test_no_internal_error(schema: Any, method: str, path: str, mode: str) -> No
     attempt()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "query",
     ["q=%00", "q=%ff%fe", "q=%F0%9F%8E%B5", "q=" + "%28" * 500, "q='4C&k=1e9", "q='4C&page=-1", "q='4C&q='4D", "=&&;"],

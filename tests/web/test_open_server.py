@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.hostile_clients import LIMIT_SECONDS, Figures, allow_files, attacked, attacks, grown, served
 from tests.web.running import Server
 
+pytestmark = pytest.mark.long
+
 SOCKETS = 600
 SEARCHING = 60
 SECONDS = 1.0

@@ -31,6 +31,7 @@ NONSENSE = "'4C,xG''F,,A'D,,bB''C,xF"
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}\x00‮'
 
 
+@pytest.mark.long
 def test_results_are_cards(client: TestClient) -> None:
     page = client.get("/", params={"q": FRERE, "copies": "apart"}).text
     assert page.count('<li class="card"') == 10
@@ -48,6 +49,7 @@ def test_only_the_results(client: TestClient) -> None:
     assert "<html" not in part
 
 
+@pytest.mark.long
 def test_a_line_shows_where_chance_begins(client: TestClient) -> None:
     """The list is full all the same, and an old address that asked for all of it still works."""
     asked: dict[str, Any] = {"id": "roslin-castle"}
@@ -97,16 +99,18 @@ def test_a_melody_of_the_collection_is_not_counted_as_its_own_match(client: Test
     assert answer["agreeing"] == sum(notes == max(same) for notes in same) > 0
 
 
+@pytest.mark.long
 def test_few_notes_get_advice(client: TestClient) -> None:
     page = client.get("/results", params={"q": "'4CDEFGA"}).text
-    advice = re.search(r'6 notes are few: add more, or <a href="([^"]*)"[^>]*>search at the start</a>\.', page)
+    advice = re.search(r'Only 6 notes: add more, or <a href="([^"]*)"[^>]*>search at the start</a>\.', page)
     assert advice
     started = client.get(unescape(advice[1]).replace("/?", "/results?")).text
     assert "at the start of each" in started
     assert "add more, or" not in started
-    assert "are few" not in client.get("/results", params={"id": "roslin-castle"}).text
+    assert "add more" not in client.get("/results", params={"id": "roslin-castle"}).text
 
 
+@pytest.mark.long
 def test_exact_fragments_are_never_called_chance(client: TestClient) -> None:
     """Any passage of 6 to 20 notes, with and without its rhythm."""
     rng = np.random.default_rng(27)
@@ -158,8 +162,8 @@ def lines(client: TestClient, **asked: Any) -> list[dict[str, Any]]:
 
 def test_results_as_lines(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """How far it is, rising, and last the same page as without lines; also when somebody wants no compression."""
-    monkeypatch.setattr("roslin.web.progress._LOOK_EVERY_SECONDS", 0.001)
-    monkeypatch.setattr("roslin.search.engines.everything.COMPARED_AT_ONCE", 4)
+    monkeypatch.setattr("roslin.web.library._LOOK_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr("roslin.search.refine.COMPARED_AT_ONCE", 4)
     told = lines(client, q=FRERE, matcher="alignment")
     shares = [line["done"] for line in told[:-1]]
     assert shares == sorted(set(shares))
@@ -308,6 +312,7 @@ def test_citations_and_tables_are_only_text(hostile: TestClient) -> None:
     assert citations.count("\n") == len(citations.splitlines())
 
 
+@pytest.mark.long
 def test_a_formula_in_a_title_stays_text(tmp_path: Path) -> None:
     path = tmp_path / "formula.roslin"
     Collection.build([load(FRERE)[0].with_metadata(id="x", title="=1+1")], path).close()
@@ -325,6 +330,7 @@ def test_a_melody_without_notes_is_listed(hostile: TestClient) -> None:
         assert "The melody has no notes." in hostile.get("/explain", params=asked).text
 
 
+@pytest.mark.long
 def test_a_tune_found_by_the_notes_that_coincide_is_explained_by_them(client: TestClient) -> None:
     roslin_melody = next(each for each in load(tunes_path()) if each.id == "roslin-castle")
     tune = melodic_line(roslin_melody)

@@ -19,27 +19,31 @@ def pasted(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[
     return list(paste(sample, tmp_path_factory.mktemp("pasted")))
 
 
+@pytest.mark.long
 def test_nearly_all_are_searched(pasted: list[Pasted]) -> None:
     refused = [(each.text, each.refusal) for each in pasted if not (each.in_terminal and each.on_page)]
     assert len(refused) <= (1 - LEAST_SEARCHED) * COUNT, refused
 
 
+@pytest.mark.long
 def test_what_is_read_otherwise_is_shown(pasted: list[Pasted]) -> None:
     assert [(each.text, each.unsaid) for each in pasted if each.unsaid] == []
 
 
+@pytest.mark.long
 def test_the_sample_has_what_catalogues_have(pasted: list[Pasted]) -> None:
     kinds = {kind for each in pasted for kind in each.kinds}
     assert {
         "octave marks written with a double quote",
         "bars of rest written with -",
-        "sharp written otherwise than x",
+        "sharp not written as x",
         "slur written y...z",
         "unreadable clef",
     } <= kinds
     assert 0.25 < sum(bool(each.kinds) for each in pasted) / COUNT < 0.5
 
 
+@pytest.mark.long
 def test_a_text_of_two_meanings_is_searched_for_in_both_and_the_page_tells_which_is_shown(client: TestClient) -> None:
     asked: dict[str, str | int] = {"q": "g2 a2 b2 g2 g2 a2 b2 g2 b2 c3 d3", "k": 3}
     answer = client.get("/api/search", params=asked).json()

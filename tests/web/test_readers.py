@@ -14,14 +14,12 @@ from hypothesis import given, settings, strategies
 from tests.waiting import until
 
 from roslin import Melody, load
-from roslin.errors import FormatError, NotationError
+from roslin.errors import BusyError, FormatError, NotationError
 from roslin.notation.jsonl import write_jsonl
 from roslin.notation.query import read_query
 from roslin.values.plugins import VARIABLE
 from roslin.web.app import create_app
-from roslin.web.library import BusyError
-from roslin.web.reader_process import FUNCTIONS, melody_from_values, values_of_melody
-from roslin.web.readers import READERS, Desk
+from roslin.web.readers import FUNCTIONS, READERS, Desk, melody_from_values, values_of_melody
 from roslin.web.settings import Settings
 
 FRERE = "%G-2@4/4 '4CDEC/CDEC/EF2G/"
@@ -48,6 +46,7 @@ def sent(client: TestClient, asked: str) -> Any:
     return client.post("/api/read", files={"file": ("tune.hostile", f"hostile {asked}".encode())})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
@@ -69,6 +68,7 @@ def test_a_bad_file_costs_one_request(hostile: TestClient, asked: str, sentence:
     assert [(choice["label"], choice["notes"]) for choice in answer["choices"]] == [("caf?", 3)]
 
 
+@pytest.mark.long
 def test_a_file_that_takes_for_ever_costs_one_request(hostile: TestClient, harmful: Settings) -> None:
     impatient = TestClient(create_app(replace(harmful, reading_seconds=0.5)))
     sentence = "reading it takes longer than 0.5 seconds, the most allowed here"
@@ -80,6 +80,7 @@ def test_a_file_that_takes_for_ever_costs_one_request(hostile: TestClient, harmf
     assert sent(hostile, "nothing").json()["choices"][0]["notes"] == 3
 
 
+@pytest.mark.long
 def test_others_are_answered_while_a_file_is_read(hostile: TestClient, tmp_path: Path) -> None:
     hostile.get("/api/read", params={"q": FRERE})
     answers = list[Any]()
@@ -120,6 +121,7 @@ def test_text_has_the_limits_too(settings: Settings) -> None:
             assert "takes longer than 0.0001 seconds" in refused.json()["error"]["message"]
 
 
+@pytest.mark.long
 def test_refusals_keep_their_places() -> None:
     limits = Settings("x", query_notes=5)
     readers = READERS
@@ -165,6 +167,7 @@ def test_half_a_surrogate_pair(client: TestClient, field: str) -> None:
     assert client.post("/identify", files={"file": ("tune.jsonl", line.encode())}).status_code in (200, 422)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("digits", [4301, 7000])
 def test_long_numbers(client: TestClient, digits: int) -> None:
     """Python refuses to read a number of more than 4,300 digits: nobody may be answered with that refusal."""

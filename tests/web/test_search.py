@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +15,16 @@ from fastapi.testclient import TestClient
 
 from roslin import Collection, Melody, load, matcher, matchers
 from roslin.collection.store import Store
-from roslin.deadline import check_stopped, stop_flag
+from roslin.deadline import Work, check_stopped, stop_flag
 from roslin.matchers import DEFAULT_MATCHER, MATCHERS, Explanation, Matcher
+from roslin.notation.pae import write
 from roslin.represent.packed import Packed
 from roslin.run import Run
 from roslin.search import Request, search
-from roslin.search.work import Work
 from roslin.types import Distances
 from roslin.web.answers import MatchAnswer
 from roslin.web.app import create_app
-from roslin.web.library import Library
-from roslin.web.progress import Wait
+from roslin.web.library import Library, Wait
 from roslin.web.requests import ExplainParams, SearchParams, offered, query_of
 from roslin.web.search import explain, find
 from roslin.web.settings import Settings
@@ -45,6 +46,26 @@ def matches(library: Library, name: str, **asked: Any) -> dict[str, MatchAnswer]
 
 def why_found(library: Library, asked: ExplainParams) -> Explanation:
     return explain(library, asked, query_of(asked, library.collection, library.settings))
+
+
+def test_a_query_upside_down_and_backwards(client: TestClient, library: Library) -> None:
+    tune = library.collection["ode-to-joy"]
+    for direction, turned in (
+        ("inverted", tune.inverted()),
+        ("retrograde", tune.retrograde()),
+        ("both", tune.inverted().retrograde()),
+    ):
+        asked: dict[str, Any] = {"q": write(turned), "direction": direction, "k": 5}
+        [first, *_] = client.get("/api/search", params=asked).json()["results"]
+        assert (first["id"], first["meaning"]) == ("ode-to-joy", "same notes")
+        page = client.get("/", params=asked).text
+        assert f'<option value="{direction}" selected>' in page
+        why = unescape(re.findall(r'href="(/explain[^"]*)', page)[0])
+        assert f"direction={direction}" in why
+        assert "The same notes" in client.get(why).text
+    mirror = client.get("/api/search", params={"id": "ode-to-joy", "direction": "inverted", "k": 1}).json()
+    assert mirror["results"][0]["id"] != "ode-to-joy"
+    assert client.get("/api/search?q=cdec&direction=up").status_code == 422
 
 
 def test_what_is_offered() -> None:

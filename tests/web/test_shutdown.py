@@ -129,13 +129,17 @@ def test_several_processes(starter: Path, tmp_path: Path) -> None:
     assert "Traceback" not in server.log.read_text()
 
 
+def children_of(server: Server) -> list[int]:
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(server.process.pid)], capture_output=True, check=True)
+    return list(map(int, listed.stdout.split()))
+
+
 def test_nothing_is_left_behind(server: Server) -> None:
     """Readers and engravers end with the server, also when it is killed."""
     with urlopen(f"{server.address}/results?q=%274CDE&matcher=dp") as answer:
         assert answer.status == 200
-    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(server.process.pid)], capture_output=True, check=True)
-    children = list(map(int, listed.stdout.split()))
-    assert len(children) >= 2
+    until(lambda: len(children_of(server)) >= 2)
+    children = children_of(server)
     server.process.kill()
     server.process.wait()
     until(lambda: not [each for each in children if Path(f"/proc/{each}").exists()], SOON)

@@ -5,18 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from html import escape
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
+from PIL import Image
 from pyld import jsonld
 
 from roslin import Collection, Melody, load
 from roslin.melody import NOTE_DTYPE
+from roslin.notation import records as records_of
+from roslin.notation.pae.writer import write_music
+from roslin.report.player import pianoroll_svg
 from roslin.starter import tunes_path
 from roslin.web import site
 from roslin.web.app import create_app
@@ -42,7 +50,12 @@ SHAPES: dict[str, dict[str, str]] = {
     },
     f"{SCHEMA}Person": {f"{SCHEMA}name": _TEXT},
     f"{SCHEMA}CreativeWork": {f"{SCHEMA}text": _TEXT},
-    f"{SCHEMA}Collection": {f"{SCHEMA}name": _TEXT},
+    f"{SCHEMA}Collection": {
+        f"{SCHEMA}name": _TEXT,
+        f"{SCHEMA}provider": f"{SCHEMA}Organization",
+        f"{SCHEMA}license": _ADDRESS,
+    },
+    f"{SCHEMA}Organization": {f"{SCHEMA}name": _TEXT, f"{SCHEMA}url": _ADDRESS},
     f"{SCHEMA}ArchiveOrganization": {f"{SCHEMA}name": _TEXT},
     f"{SCHEMA}ArchiveComponent": {
         f"{SCHEMA}identifier": _TEXT,
@@ -51,8 +64,13 @@ SHAPES: dict[str, dict[str, str]] = {
         f"{SCHEMA}itemLocation": _TEXT,
         f"{SCHEMA}temporal": _TEXT,
         f"{SCHEMA}url": _ADDRESS,
+        f"{SCHEMA}associatedMedia": f"{SCHEMA}MediaObject",
     },
-    f"{SCHEMA}MediaObject": {f"{SCHEMA}encodingFormat": _TEXT, f"{SCHEMA}contentUrl": _ADDRESS},
+    f"{SCHEMA}MediaObject": {
+        f"{SCHEMA}encodingFormat": _TEXT,
+        f"{SCHEMA}contentUrl": _ADDRESS,
+        f"{RISM}resourceType": _TEXT,
+    },
     f"{RISM}Incipit": {
         f"{SCHEMA}text": _TEXT,
         f"{RISM}hasPAEClef": _TEXT,
@@ -68,14 +86,15 @@ def _nothing_is_loaded(address: str, _options: object) -> Any:
     raise AssertionError(f"{address} would be loaded")
 
 
-def _expanded(document: dict[str, Any]) -> dict[str, Any]:
+def expanded(document: dict[str, Any]) -> dict[str, Any]:
     [whole] = jsonld.expand(document, {"documentLoader": _nothing_is_loaded})
     return dict(whole)
 
 
-def _check_shape(node: dict[str, Any]) -> None:
+def check_shape(node: dict[str, Any]) -> None:
     """A node has the properties of its type alone, with values of the right kind."""
-    [kind] = node["@type"]
+    kind, *others = node["@type"]
+    assert others == [f"{RISM}ExternalResource"] * (f"{RISM}resourceType" in node)
     for name, values in node.items():
         if name in ("@id", "@type"):
             continue
@@ -83,7 +102,7 @@ def _check_shape(node: dict[str, Any]) -> None:
         for value in values:
             if "@type" in value and expected not in (_TEXT, _ADDRESS):
                 assert value["@type"][0] in expected.split()
-                _check_shape(value)
+                check_shape(value)
             else:
                 assert list(value) == [expected]
                 assert value[expected].strip()
@@ -95,6 +114,7 @@ def records(catalogue_settings: Settings) -> Iterator[TestClient]:
         yield opened
 
 
+@pytest.mark.long
 def test_every_tune_is_linked_data(client: TestClient) -> None:
     """All of the starter collection: valid JSON-LD of the documented shape, as RDF, and with the music of the tune."""
     tunes = load(tunes_path())
@@ -102,8 +122,8 @@ def test_every_tune_is_linked_data(client: TestClient) -> None:
     for tune in tunes:
         answer = client.get(f"/melodies/{tune.id}", headers={"Accept": "application/ld+json"})
         assert answer.headers["content-type"] == "application/ld+json"
-        node = _expanded(answer.json())
-        _check_shape(node)
+        node = expanded(answer.json())
+        check_shape(node)
         assert node["@id"] == f"{BASE}/melodies/{tune.id}"
         [incipit] = node[f"{RISM}hasIncipit"]
         [music] = load(incipit[f"{SCHEMA}text"][0]["@value"])
@@ -114,11 +134,13 @@ def test_every_tune_is_linked_data(client: TestClient) -> None:
 
 def test_a_record_of_a_catalogue_is_linked_data(records: TestClient) -> None:
     document = records.get("/api/melodies/100-1.1.1?format=jsonld").json()
-    _check_shape(_expanded(document))
+    check_shape(expanded(document))
     files = [
         {"@type": "MediaObject", "encodingFormat": kind, "contentUrl": f"{BASE}/api/melodies/100-1.1.1?format={name}"}
         for name, kind in [
-            ("midi", "audio/midi"), ("svg", "image/svg+xml"), ("pae", "text/plain"), ("mei", "application/mei+xml"),
+            ("midi", "audio/midi"), ("svg", "image/svg+xml"), ("png", "image/png"), ("pae", "text/plain"),
+            ("abc", "text/vnd.abc"), ("musicxml", "application/vnd.recordare.musicxml+xml"),
+            ("mei", "application/mei+xml"),
         ]
     ]  # fmt: skip
     assert document.pop("@context") == {
@@ -133,6 +155,7 @@ def test_a_record_of_a_catalogue_is_linked_data(records: TestClient) -> None:
         "timesig": "rism:hasPAETimesig",
         "notation": "rism:hasPAEData",
         "mei": {"@id": "rism:meiEncoding", "@type": "@id"},
+        "resourceType": "rism:resourceType",
     }
     assert document == {
         "@id": f"{BASE}/melodies/100-1.1.1",
@@ -191,41 +214,104 @@ def test_a_client_chooses_page_or_linked_data(client: TestClient, accept: str, i
 def test_melodies_as_files(client: TestClient) -> None:
     assert set(get_args(site.FileFormat)) == set(site.FILES)
     [tune] = (tune for tune in load(tunes_path()) if tune.id == "roslin-castle")
-    for format in ("pae", "mei"):
+    for format in ("pae", "mei", "musicxml", "abc"):
         answer = client.get(f"/api/melodies/roslin-castle?format={format}")
         assert answer.headers["content-type"].startswith(site.FILES[format].media_type)
         assert answer.headers["content-disposition"] == f'attachment; filename="melody.{format}"'
         [again] = load(answer.content)
         assert (again.notes["pitch_midi"] == tune.notes["pitch_midi"]).all()
         assert (again.notes["duration_ticks"] == tune.notes["duration_ticks"]).all()
-    refused = client.get("/api/melodies/roslin-castle?format=abc")
-    assert refused.status_code == 422
-    assert refused.json()["error"]["message"].startswith("not available in ABC; expected a melody that its source has")
-    assert client.get("/api/melodies/roslin-castle?format=png").status_code == 422
+    assert client.get("/api/melodies/roslin-castle?format=gif").status_code == 422
+
+
+def pixels(data: bytes) -> tuple[int, int, float]:
+    """Width and height of a picture, and the share of it that is dark."""
+    with Image.open(BytesIO(data)) as opened:
+        assert opened.format == "PNG"
+        grey = np.asarray(opened.convert("L"))
+        return opened.width, opened.height, float((grey < 128).mean())
+
+
+def test_a_melody_as_a_picture(client: TestClient) -> None:
+    drawn = client.get("/api/melodies/roslin-castle?format=svg").text
+    answer = client.get("/api/melodies/roslin-castle?format=png")
+    assert answer.headers["content-type"] == "image/png"
+    width, height, dark = pixels(answer.content)
+    assert f'width="{width // 2}" height="{height // 2}"' in drawn
+    assert 0.03 < dark < 0.3
+    card = client.get("/card/roslin-castle")
+    assert card.headers["content-type"] == "image/png"
+    assert pixels(card.content)[:2] == site.CARD
+    assert 0.02 < pixels(card.content)[2] < 0.3
+    assert client.get("/card/nothing").status_code == 404
+
+
+def test_a_long_melody_is_a_picture_of_bounded_size() -> None:
+    notes = range(20_000)
+    long = Melody.from_notes(notes, [1] * len(notes), [60 + each % 12 for each in notes])
+    width, height, dark = pixels(site.picture(pianoroll_svg(long, "")))
+    assert width * height <= site.MOST_PIXELS
+    assert dark > 0
 
 
 def test_a_page_offers_the_files_that_there_are(client: TestClient, tmp_path: Path) -> None:
     page = client.get("/melodies/roslin-castle").text
     assert re.findall(r'\?format=(\w+)" download="melody\.(\w+)"', page) == [
-        ("midi", "mid"), ("svg", "svg"), ("pae", "pae"), ("mei", "mei"),
+        ("midi", "mid"), ("svg", "svg"), ("png", "png"), ("pae", "pae"), ("abc", "abc"),
+        ("musicxml", "musicxml"), ("mei", "mei"),
     ]  # fmt: skip
     path = tmp_path / "two.abc"
     path.write_text("X:1\nT:A & B\nK:G\nGABc|d4|\n\nX:2\nM:3/4\nK:D\nV:1\nDEF|\nV:2\nA,B,C|\n", "utf-8")
     with Collection.build(path, tmp_path / "two.roslin") as built:
         one, two = (built[id] for id in built.ids())
-    assert site.formats_of(one) == ["midi", "svg", "pae", "abc", "mei"]
+    assert site.formats_of(one) == ["midi", "svg", "png", "pae", "abc", "musicxml", "mei"]
     assert site.as_file(one, "abc").body == (one.music or "").encode()
     assert len(set(two.notes["voice"].tolist())) == 2
-    assert "pae" not in site.formats_of(two)
+    assert site.formats_of(two) == ["midi", "svg", "png", "abc", "musicxml", "mei"]
     with TestClient(create_app(Settings(str(tmp_path / "two.roslin"), log_requests=False))) as others:
-        _check_shape(_expanded(others.get(f"/api/melodies/{two.id}?format=jsonld").json()))
+        check_shape(expanded(others.get(f"/api/melodies/{two.id}?format=jsonld").json()))
+
+
+@pytest.mark.parametrize(
+    ("named", "manifest"),
+    [
+        ("https://iiif.example.org/9/manifest.json", "https://iiif.example.org/9/manifest.json"),
+        ("javascript:alert(1)", "https://x.example/9.json"),
+        ("", "https://x.example/9.json"),
+    ],
+)
+def test_the_manifest_of_a_record_goes_before_the_pattern(
+    named: str, manifest: str, catalogue_settings: Settings
+) -> None:
+    melody = load("'4CDEC")[0].with_metadata(id="9-1.1.1", extra={"iiif": named} if named else {})
+    settings = replace(catalogue_settings, iiif="https://x.example/{record}.json")
+    assert settings.manifest_of(melody) == manifest
+    document = site.linked_data(create_app(settings).state.library, melody, BASE)
+    check_shape(expanded(document))
+    assert document["isPartOf"][1]["associatedMedia"] == {
+        "@type": ["MediaObject", "rism:ExternalResource"],
+        "encodingFormat": "application/ld+json",
+        "contentUrl": manifest,
+        "resourceType": "rism:IIIFManifestLink",
+    }
+
+
+def test_a_page_links_to_the_manifest_that_its_record_names(tmp_path: Path) -> None:
+    manifest = "https://iiif.example.org/9/manifest.json?a=1&b=2"
+    row = {"id": "9-1.1.1", "pae": "'4CDEC", "clef": "G-2", "iiif": manifest}
+    (tmp_path / "one.jsonl").write_text(json.dumps(row), "utf-8")
+    Collection.build(tmp_path / "one.jsonl", tmp_path / "one.roslin").close()
+    with TestClient(create_app(Settings(str(tmp_path / "one.roslin"), log_requests=False))) as client:
+        page = client.get("/melodies/9-1.1.1").text
+    assert f'<a href="{escape(manifest)}" rel="noopener noreferrer external">Images (IIIF)</a>' in page
+    assert page.count(escape(manifest)) == 1  # not among the other fields again
 
 
 def test_an_incipit_without_notes_has_no_files(catalogue_settings: Settings) -> None:
     melody = Melody(np.empty(0, NOTE_DTYPE), id="9-1.1.2", clef="G-2", key_signature="xF", metre="3/4")
     assert site.formats_of(melody) == []
     document = site.linked_data(create_app(catalogue_settings).state.library, melody, BASE)
-    _check_shape(_expanded(document))
+    check_shape(expanded(document))
     assert not {"encoding", "image"} & set(document)
     assert document["incipit"] == {
         "@id": f"{BASE}/melodies/9-1.1.2#incipit",
@@ -247,11 +333,14 @@ def test_the_head_of_a_page(records: TestClient) -> None:
         "title": "Tune 100",
         "description": "Grétry, André: Tune 100. F-Pn, D. 1. 1780. 100, incipit 1.1.1. https://example.org/100",
         "url": f"{BASE}/melodies/100-1.1.1",
-        "image": f"{BASE}/api/melodies/100-1.1.1?format=svg",
-        "image:type": "image/svg+xml",
+        "image": f"{BASE}/card/100-1.1.1",
+        "image:type": "image/png",
+        "image:width": "1200",
+        "image:height": "630",
+        "image:alt": "Noten: Tune 100",
     }
-    picture = records.get(said["image"].removeprefix(BASE))
-    assert picture.headers["content-type"] == "image/svg+xml"
+    assert '<meta name="twitter:card" content="summary_large_image">' in head
+    assert pixels(records.get(said["image"].removeprefix(BASE)).content)[:2] == site.CARD
     assert "canonical" not in records.get("/").text
 
 
@@ -299,8 +388,10 @@ def test_crawlers_read_melodies_and_do_not_search(client: TestClient) -> None:
     assert not any("/melodies/roslin-castle".startswith(path) or path == "/" for path in closed)
     assert {"/?", "/api/", "/results", "/explain"} <= set(closed)
     assert "Allow: /api/melodies/" in lines
+    assert not any("/card/roslin-castle".startswith(path) for path in closed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("address", "query"),
     [
@@ -355,3 +446,38 @@ def test_other_addresses_of_rism_online_are_refused(client: TestClient, address:
     refused = client.get(f"/search?{address}")
     assert refused.status_code == 422
     assert words in refused.text
+
+
+@pytest.mark.long
+def test_a_thousand_pages_of_a_catalogue_are_linked_data(catalogue_settings: Settings, data_folder: Path) -> None:
+    """Real records, with all that catalogues write: valid JSON-LD of the documented shape, with readable music."""
+    library = create_app(catalogue_settings).state.library
+    found = [
+        record.melody
+        for record in islice(records_of(data_folder / "rism" / "muscat_sample_0.xml.gz"), 1200)
+        if record.melody
+    ]
+    assert len(found) >= 1000
+    for melody in found[:1000]:
+        document = json.loads(json.dumps(site.linked_data(library, melody, BASE)))
+        node = expanded(document)
+        check_shape(node)
+        assert node["@id"].startswith(f"{BASE}/melodies/")
+        [music] = load(document["incipit"]["text"])
+        assert (music.notes["pitch_midi"] == melody.notes["pitch_midi"]).all()
+
+
+@pytest.mark.long
+def test_a_hundred_addresses_of_rism_online_find_their_tunes(client: TestClient) -> None:
+    """A tune of the starter collection by its first notes, with each mode and the parameters that go with it."""
+    asked = 0
+    for tune in load(tunes_path())[::9][:25]:
+        clef, music = tune.clef or "G-2", write_music(tune[:12])
+        for mode in ("", "&im=intervals", f"&im=exact-pitches&ic={clef}", "&im=contour&rows=100&it=3/4"):
+            key = f"&ik={tune.key_signature}" if tune.key_signature else ""
+            answer = client.get(f"/search?mode=incipits&n={quote(music)}{key}{mode}")
+            assert answer.status_code == 200
+            ids = re.findall(r'href="/melodies/([^"?]*)"', answer.text)
+            assert tune.id in ids, (tune.id, mode)
+            asked += 1
+    assert asked == 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,21 +31,24 @@ _FILLED_IN = re.compile(r"\$\{(?:[^{}]|\{[^{}]*\})*\}")
 # Names, which are the same in every language.
 NAMES = {"Roslin", "MIDI", "JSON", "LD", "CSV", "TREC", "ABC", "va", "GET", "POST"}
 
+merged = cache(updated)  # catalogues are only read here
+
 
 def test_the_catalogues_are_those_of_the_page() -> None:
     assert {path.stem for path in CATALOGUES} == set(LANGUAGES) - {SOURCE_LANGUAGE}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.stem)
 def test_every_sentence_is_translated(path: Path) -> None:
-    catalogue = updated(path)
+    catalogue = merged(path)
     assert untranslated(catalogue) == [], "run tools/translate.py, and translate"
     assert as_text(catalogue) == path.read_text(encoding="utf-8"), "run tools/translate.py"
 
 
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.stem)
 def test_values_stand_in_both(path: Path) -> None:
-    for message in updated(path):
+    for message in merged(path):
         if message.id:
             ids, strings = ((each,) if isinstance(each, str) else each or () for each in (message.id, message.string))
             wanted = set(re.findall(r"\{\w+\}", ids[-1]))
@@ -53,6 +57,7 @@ def test_values_stand_in_both(path: Path) -> None:
             assert all(len(each) - len(each.lstrip()) == len(ids[0]) - len(ids[0].lstrip()) for each in strings), ids
 
 
+@pytest.mark.long
 def test_the_catalogue_knows_what_is_said() -> None:
     places = {message.id: {name for name, _ in message.locations} for message in said() if message.id}
     assert places["Continue"] >= {"consent.html", "questions.html"}

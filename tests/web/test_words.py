@@ -161,6 +161,7 @@ def title(client: TestClient, path: str, **asked: str) -> str:
     return found[1]
 
 
+@pytest.mark.long
 def test_titles_name_the_query_and_what_was_asked(client: TestClient) -> None:
     assert title(client, "/") == "starter · Roslin"
     assert title(client, "/", q=FRERE) == "Melodies like C-D-E-C-C-D … · Roslin"

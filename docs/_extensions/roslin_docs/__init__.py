@@ -1,10 +1,10 @@
-"""What Sphinx adds to the pages of Roslin.
+"""Sphinx extensions for the pages of Roslin.
 
 marked pages   a line `<!-- generated: NAME -->` becomes Markdown made from the program (`generated.PARTS`);
                with an end mark, the page also keeps it for readers of a clone (`tools/renew_reference.py`)
 docstrings     are written for people who read the source; `docstrings` turns them into what Sphinx reads
-papers         "paper 002", on a page or in a docstring, becomes "Typke et al. (2007)", a link to the list of papers
-types          signatures call a type by its name in the source, such as `Ranking`, not by all that it stands for
+moved pages    an old address in `moved_pages` of conf.py leads to the page that has its content today (`moved`)
+types          signatures call a type by its name in the source, such as `Ranking`, not by its definition
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from roslin_docs.docstrings import as_rst
 from roslin_docs.generated import MARK, generated
+from roslin_docs.moved import write_moved_pages
 from roslin_docs.names import type_aliases
 
 if TYPE_CHECKING:
@@ -25,13 +26,12 @@ _PYTHON = re.compile(r"^(```python\n(?:(?!```).*\n)*?(?!```).*\S)\n+```$", re.MU
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything."""
-    from roslin_docs.papers import CitePapers  # the other parts need no Sphinx, so tests can read them
-
     app.connect("config-inited", _name_types)
     app.connect("builder-inited", _make_room)
     app.connect("source-read", _generate)
     app.connect("autodoc-process-docstring", _docstring)
-    app.add_transform(CitePapers)
+    app.add_config_value("moved_pages", {}, "html")
+    app.connect("build-finished", _lead_on)
     return {"parallel_read_safe": True}
 
 
@@ -47,6 +47,11 @@ def _make_room(app: Sphinx) -> None:
 def _generate(_app: Sphinx, _page: str, source: list[str]) -> None:
     # A doctest ends with an empty line, which nobody needs to see.
     source[0] = _PYTHON.sub(r"\1\n```", MARK.sub(generated, source[0]))
+
+
+def _lead_on(app: Sphinx, exception: Exception | None) -> None:
+    if exception is None and app.builder.format == "html":
+        write_moved_pages(Path(app.outdir), app.config.moved_pages)
 
 
 def _docstring(_app: Sphinx, _what: str, _name: str, _thing: Any, _options: Any, lines: list[str]) -> None:

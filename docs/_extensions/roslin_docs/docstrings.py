@@ -10,14 +10,6 @@ import re
 from collections.abc import Iterator
 from textwrap import dedent, indent
 
-CITED = {
-    "0": "Typke et al. (2006)",
-    "1": "Typke et al. (2006)",
-    "2": "Typke et al. (2007)",
-    "3": "Serrà (2007)",
-    "4": "Urbano et al. (2010)",
-}
-
 _SET_OUT = re.compile(r"\S {3,}\S|\n ")  # columns, or lines further in than the first
 _CODE = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 
@@ -71,8 +63,3 @@ def _escaped(text: str, special: str, code: str) -> str:
         parts += [re.sub(special, r"\\\1", text[end : match.start()]), code.format(match[2])]
         end = match.end()
     return "".join([*parts, re.sub(special, r"\\\1", text[end:])])
-
-
-def cited(mention: str) -> list[str]:
-    """The papers that "papers 000, 001 and 002" names, each once."""
-    return list(dict.fromkeys(CITED[digit] for digit in re.findall(r"00(\d)", mention)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
@@ -83,8 +84,10 @@ def _parameters(kind: type[Any]) -> str:
 
 
 def _of_module(kind: type[Any]) -> str:
-    """The docstring of the module, folded: it is long, and the overview is for choosing."""
-    text = sys.modules[kind.__module__].__doc__ or ""
+    """The docstring of the module and of the class, folded: they are long, and the overview is for choosing."""
+    text, own = sys.modules[kind.__module__].__doc__ or "", inspect.getdoc(kind) or ""
+    if "\n" in own:
+        text += f"\n\n{own}"
     return f"::::{{dropdown}} How it works\n{as_markdown(text)}\n::::"
 
 

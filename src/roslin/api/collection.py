@@ -17,20 +17,20 @@ from roslin.api.selection import Query, Selection, Within, WorkOptions, ids_excl
 from roslin.collection.filters import Filter, apply_filters
 from roslin.collection.report import BuildReport
 from roslin.collection.store import METADATA_COLUMNS, Store
+from roslin.deadline import Work
 from roslin.display.table import FrameLibrary, Table, frame
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, NotationError, ReadingWarning
 from roslin.matchers import DEFAULT_MATCHER, Explanation, Matcher
 from roslin.matchers import matcher as matcher_of
-from roslin.matchers.modes import Mode
+from roslin.matchers.base import Mode
 from roslin.melody import Melody
 from roslin.notation import is_path, records
 from roslin.notation.record import Voices
 from roslin.run import Hit, Run
-from roslin.search import Request, depended_on, search
+from roslin.search import Request, depended_on, for_collections, search
+from roslin.search.agreement import has_certain
 from roslin.search.chance import Background, WholeCollection
-from roslin.search.coinciding import has_certain
-from roslin.search.work import Work
 from roslin.types import Numbers, Progress
 
 if TYPE_CHECKING:
@@ -78,10 +78,10 @@ class Collection(Store):
     ) -> Collection:
         """Make a collection from files, folders and melodies, and open it. `report` then has the outcome of each file.
 
-        With `voices` "together" a score is one melody of all its staves, otherwise each staff is a melody.
-        An existing collection is replaced when the new one is complete. A damaged, unknown or empty source raises
-        `SourceError`, unless `allow_damaged`. A new collection with less than 90% of the old one's melodies raises
-        `SmallerError`, unless `allow_smaller`. Nothing is written then.
+        With `voices` "together" a score is one melody of all its staves. By default each staff is a melody. An existing
+        collection is replaced when the new one is complete. A damaged, unknown or empty source raises `SourceError`,
+        unless `allow_damaged`. A new collection with less than 90% of the old one's melodies raises `SmallerError`,
+        unless `allow_smaller`. Nothing is written then.
         """
         from roslin.collection import write
 
@@ -135,7 +135,7 @@ class Collection(Store):
         allow_damaged: bool = False,
         allow_smaller: bool = False,
     ) -> UpdateReport:
-        """Take over what has changed in a catalogue's export, record by record. Not while another thread searches.
+        """Apply the changes of a catalogue's export, record by record. No other thread may search meanwhile.
 
         Records that the export marks as deleted are removed; with `complete`, also those that it lacks.
         """
@@ -172,7 +172,8 @@ class Collection(Store):
         before = self._connection
         self._open()
         before.close()
-        self.__dict__.pop("id_ranks", None)  # kept from the state before
+        for name in ("id_ranks", "has_rhythm"):  # kept from the state before
+            self.__dict__.pop(name, None)
 
     def filter(self, *filters: Filter) -> Selection:
         """The melodies that pass all filters of `roslin.filters`, one after the other."""
@@ -201,7 +202,7 @@ class Collection(Store):
         `Run.remarks` shows how such a query was read. Each E is multiplied by the number of readings.
 
         `compare` ("both", "melody", "rhythm", "contour"), `place` ("anywhere", "start", "end", "whole") and `key`
-        ("any", "written") are the modes of `roslin search`; a matcher that cannot do one is refused. Every matcher can
+        ("any", "written") are the modes of `roslin search`. A matcher that cannot do one is refused. Every matcher can
         compare beginnings: it cuts each melody to a little more than the query has.
 
         `within` limits the search to a selection, to ids, to numbers of melodies, or to a mask with a truth value for
@@ -290,6 +291,7 @@ class Collection(Store):
         asked, count = self._query(query, chosen, work)
         if not chosen.estimates_chance:
             return None
+        chosen = for_collections(chosen, asked, [self])
         whole = WholeCollection(Background.of(self), len(self))
         request = Request(asked, chosen, 1, whole=whole)
 
@@ -323,11 +325,13 @@ class Collection(Store):
         """
         chosen = matcher_of(matcher)
         if isinstance(candidate, Melody):
-            return chosen.explain(self._query(query, chosen)[0], [candidate])
+            asked = self._query(query, chosen)[0]
+            return for_collections(chosen, asked, [self]).explain(asked, [candidate])
         if not isinstance(self[candidate], Melody):
             raise ArgumentError(f"one melody is explained at a time: its id or its place; got {candidate!r}")
         number = self.numbers([candidate])[0] if isinstance(candidate, str) else candidate % len(self)
         asked, _ = self._query(query, chosen)
+        chosen = for_collections(chosen, asked, [self])
         among, places = depended_on(asked, self, chosen, np.array([number]))
         return chosen.explain(asked, among, int(places[0])).about(asked, self[int(number)])
 

@@ -112,7 +112,7 @@ class Selection:
         return self.collection.ids(self.numbers)
 
     def without_near_duplicates(self, exact_rhythm: bool = False) -> Selection:
-        """Without melodies that are identical with another of the selection, or part of it (paper 002, section 3.1).
+        """Without melodies that are identical with another of the selection, or part of it (Typke et al. 2007, 3.1).
 
         Rhythm counts as longer, shorter or the same. With `exact_rhythm` its proportions count, so that rhythmic
         variants stay.
@@ -128,7 +128,7 @@ class Selection:
         return lasting
 
     def also(self, *ways: Filter | Run) -> Selection:
-        """With additional melodies, even if the filters removed them (paper 002, section 3.1).
+        """With additional melodies, even if the filters removed them (Typke et al. 2007, section 3.1).
 
         Each source of additional melodies is a filter, such as `metadata("title", "Roslin")`, or the list of a search
         in this collection. `candidates` names the source of each melody.
@@ -274,7 +274,7 @@ def numbers_within(collection: Collection, within: Within | None) -> Numbers | N
         return np.flatnonzero(chosen)
     outside = chosen[(chosen < 0) | (chosen >= len(collection))]
     if len(outside):
-        raise ArgumentError(f"within: there is no melody {outside[0]}; the collection has {melodies}, from 0 on")
+        raise ArgumentError(f"within: there is no melody {outside[0]}; the collection has {melodies}, numbered from 0")
     return np.unique(chosen.astype(np.int64))
 
 

@@ -1,8 +1,8 @@
 """Queries put to systems: what is asked, how a list of k documents is made of the answer, and lists kept on disk.
 
-Documents at the same distance are in the list all or not at all, because only their ids could say which come first. So
-a list whose k-th document is tied goes on to the end of the tie. A tie that would make it more than `LONGEST` times as
-long is left out as a whole: `is_cut_in_a_tie` says so.
+Documents at the same distance are in the list all or not at all, because only their ids could put them in order. So
+a list whose k-th document is tied continues to the end of the tie. A tie that would make it more than `LONGEST` times
+as long is left out as a whole, and `is_cut_in_a_tie` is set.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from typing import Any, Self
 import numpy as np
 
 from roslin.collection.store import Store, opened
+from roslin.deadline import Work
 from roslin.errors import ArgumentError, CollectionError, MelodyError, UnknownNameError
 from roslin.matchers import Matcher
 from roslin.matchers.base import FunctionMatcher, check_query
 from roslin.melody import Melody
 from roslin.notation import records
+from roslin.represent.line import melodic_line
 from roslin.run import Ranking
 from roslin.search import Request, search
 from roslin.search.program import checksum
-from roslin.search.work import Work
 from roslin.truth.model import Truth
 from roslin.truth.qrel import read_truth
 from roslin.types import Progress
@@ -45,7 +46,7 @@ Share = tuple[float, float]  # where a question begins and ends in all the work,
 
 @dataclass(frozen=True, slots=True)
 class CampaignQuery:
-    """A system, and a query with its id; whether the query itself is left out of its list."""
+    """A system, and a query with its id. `is_left_out`: the query itself is omitted from its list."""
 
     matcher: Matcher
     id: str
@@ -54,7 +55,7 @@ class CampaignQuery:
 
 
 def ask(question: CampaignQuery, collection: Store, k: int, work: Work | None = None) -> Ranking:
-    """The list that a system gives, or why it cannot take the query; with the time that the first k took."""
+    """The list of a system with the time for the first k results, or the reason why it refuses the query."""
     itself = frozenset([question.id] if question.is_left_out else [])
 
     def first(wanted: int) -> tuple[Sequence[str], Sequence[float]]:
@@ -65,7 +66,7 @@ def ask(question: CampaignQuery, collection: Store, k: int, work: Work | None = 
 
     began = time.perf_counter()
     try:
-        # One more than is kept, which tells whether the end of the list falls into a tie.
+        # One more than is kept, to see whether the end of the list falls into a tie.
         ids, distances = first(k + 1)
     except MelodyError as error:
         return Ranking(question.id, (), (), time.perf_counter() - began, str(error))
@@ -111,7 +112,7 @@ def answers_here(
 
 
 def _within(progress: Progress, share: Share, name: str) -> Progress:
-    """What tells the progress of one search as that of the campaign."""
+    """Report the progress of one search as progress of the campaign."""
     begin, end = share
     return lambda done, _: progress(begin + done * (end - begin), name)
 
@@ -119,7 +120,7 @@ def _within(progress: Progress, share: Share, name: str) -> Progress:
 def answers_elsewhere(
     collection: Store, k: int, work: Work, questions: Sequence[CampaignQuery], shares: Sequence[Share]
 ) -> Iterator[Ranking]:
-    """The same by whoever does the work: processes that see the collection, which each opens once."""
+    """The answers of processes that see the collection. Each process opens it once."""
     asking = partial(_ask_there, str(collection.path.resolve()), collection.about["token"], k)
     for each, (_, end), ranking in zip(questions, shares, work.map(asking, questions), strict=True):
         work.report(end, f"{each.matcher!r}, {each.id}")
@@ -145,13 +146,11 @@ _LOCK = Lock()
 
 # -- questions ---------------------------------------------------------------------------------------------------------
 #
-# What a campaign asks: the truths, the queries that they judge, and whether all of it belongs to the collection.
-#
-# Everything is looked at before the first search, because a campaign may take a night.
+# Truths and queries are checked before the first search, because a campaign may take a night.
 
 
 def chosen_truths(truths: Any) -> list[tuple[Truth, dict[str, Any]]]:
-    """Each truth, and what the provenance says about it."""
+    """Each truth with its entry in the provenance."""
     given = list(truths) if isinstance(truths, (list, tuple)) else [truths]
     if not given:
         raise ArgumentError("a campaign needs at least one truth")
@@ -204,10 +203,32 @@ def chosen_queries(
 
 
 def documents_asked(collection: Store, queries: Mapping[str, Melody]) -> frozenset[str]:
-    """The queries that are melodies of the collection: the same id, and the same notes."""
+    """The queries that are melodies of the collection, or pieces of them, by their ids and notes."""
     return frozenset(
-        id for id, query in queries.items() if id in collection and np.array_equal(collection[id].notes, query.notes)
+        id
+        for id, query in queries.items()
+        if id in collection and (np.array_equal(collection[id].notes, query.notes) or is_piece(query, collection[id]))
     )
+
+
+def is_piece(query: Melody, melody: Melody) -> bool:
+    """Whether a query has successive notes of the line of a melody, at their pitches and times.
+
+    >>> from roslin import load
+    >>> melody, query, other = load("'4CDEF\\n'4DE\\n'4CE")
+    >>> is_piece(query, melody), is_piece(other, melody)
+    (True, False)
+    """
+    notes, line = melodic_line(query), melodic_line(melody)
+    count = len(notes)
+    for start in np.flatnonzero(
+        line["pitch_midi"][: max(len(line) - count + 1, 0)] == notes["pitch_midi"][:1]
+    ).tolist():
+        piece = line[start : start + count]
+        times = piece["onset_ticks"] - piece["onset_ticks"][0], notes["onset_ticks"] - notes["onset_ticks"][0]
+        if np.array_equal(piece["pitch_midi"], notes["pitch_midi"]) and np.array_equal(*times):
+            return True
+    return False
 
 
 def _offered(source: str | Path | Iterable[Melody]) -> tuple[dict[str, Melody], str]:
@@ -235,7 +256,7 @@ def _some(names: Iterable[str], most: int = 5) -> list[str]:
 
 
 def missing_documents(collection: Store, truths: Sequence[Truth]) -> list[str]:
-    """A remark for each truth with documents that the collection lacks; one that has none of them is refused."""
+    """A remark for each truth with documents that the collection lacks. One that has none of them is refused."""
     there = set(collection.ids())
     remarks = []
     for place, truth in enumerate(truths, start=1):
@@ -257,11 +278,8 @@ def missing_documents(collection: Store, truths: Sequence[Truth]) -> list[str]:
 
 # -- finished lists ----------------------------------------------------------------------------------------------------
 #
-# What a campaign has done so far, kept on disk: one row for each system and query, in a small SQLite file.
-#
-# A row is written when its list is complete, in one transaction: a process killed at any moment loses the list that it
-# was working on, and no other. A row is found by a key made of everything that its list depends on, so a list is never
-# taken for that of another collection, parameter or version.
+# One row for each system and query, in a SQLite file. A row is written in one transaction when its list is complete, so
+# a killed process loses no finished list. Its key is the checksum of everything that the list depends on.
 
 
 _TABLE = """CREATE TABLE IF NOT EXISTS answers (
@@ -320,16 +338,14 @@ class Finished:
 
 # -- the code of a matcher ---------------------------------------------------------------------------------------------
 #
-# Which code a matcher runs, as a checksum: so that a finished list is not taken for that of a matcher since changed.
-#
-# Roslin's own code is in the checksum of the program. For what somebody else wrote it is the source of the class or
-# function, the files of their modules, and those of all modules that these import from beside them: from the same
-# package, or from the same folder. What has no source, because it was typed into a session or made by `exec`, and what
-# holds things that cannot be read in a source, such as the method of an object, may change unseen: it has no checksum.
+# A finished list must not be taken for that of a matcher that has changed since. Roslin's own code is in the checksum
+# of the program. The checksum of other code is that of the class or function, of the files of its modules, and of all
+# modules that these import from the same package or folder. Code without source (of a session, or made by `exec`), and
+# code that holds a state, as the method of an object does, may change unseen: it has no checksum.
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
-# What wraps a function without a will of its own: caches and compilers.
+# Wrappers that add no behaviour: caches and compilers.
 _TRANSPARENT = ("functools", "numba")
 _INSTALLED = ("site-packages", "dist-packages")
 
@@ -339,7 +355,7 @@ class _UnseenCodeError(Exception):
 
 
 def code_checksum(matcher: Matcher) -> str | None:
-    """The checksum of all code of a matcher that is not Roslin's own, members too; None where that is not known."""
+    """The checksum of the code of a matcher and its members that is not Roslin's own. None if it is not known."""
     try:
         return checksum(*_of_matcher(matcher))
     except _UnseenCodeError:
@@ -432,7 +448,7 @@ def _of_module(name: str) -> Iterator[str]:
 
 
 def _is_settled(module: str) -> bool:
-    """Whether the checksum of the program, or the version of Python, says all about a module."""
+    """Whether the program's checksum or the version of Python identifies this module completely."""
     package = module.partition(".")[0]
     return package == "roslin" or (package in sys.stdlib_module_names and package != "__main__")
 

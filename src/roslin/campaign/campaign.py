@@ -8,7 +8,7 @@ The folder gets
 
     runs/NAME.run       one TREC run for each system
     campaign.json       where they come from: versions, parameters, checksums of collection, queries, truths and runs
-    finished.sqlite     every list that is complete, with the time that it took; a second start goes on from there
+    finished.sqlite     every list that is complete, with the time that it took; a second start continues from there
 
 The same collection, queries, truths and versions give the same bytes in `runs` and `campaign.json`, with any number of
 threads, interrupted or not: tied documents are listed by id, and no date is written but that of the collection.
@@ -46,6 +46,7 @@ from roslin.campaign.asking import (
 )
 from roslin.collection.files import remove_scratch, write_text
 from roslin.collection.store import Store
+from roslin.deadline import Work
 from roslin.display.table import FrameLibrary, Table, frame
 from roslin.display.text import counted
 from roslin.errors import ArgumentError
@@ -57,7 +58,6 @@ from roslin.melody import Melody
 from roslin.notation import jsonl
 from roslin.run import Ranking, Run
 from roslin.search.program import checksum, program_versions
-from roslin.search.work import Work
 from roslin.truth.model import Truth
 from roslin.types import Progress
 
@@ -85,6 +85,21 @@ class System:
     def refused(self) -> dict[str, str]:
         """The queries that the matcher could not take, and why."""
         return {query: ranking.refusal for query, ranking in self.run.rankings.items() if ranking.refusal}
+
+    @property
+    def seconds(self) -> list[float]:
+        """The time of each query."""
+        return [ranking.seconds or 0.0 for ranking in self.run.rankings.values()]
+
+    @property
+    def tied(self) -> int:
+        """The number of documents that share their distance with another of their list."""
+        return sum(ranking.tied for ranking in self.run.rankings.values())
+
+    @property
+    def cut(self) -> int:
+        """The number of lists that end before a tie that is too large to list."""
+        return sum(ranking.is_cut_in_a_tie for ranking in self.run.rankings.values())
 
 
 @dataclass(frozen=True)
@@ -176,8 +191,9 @@ def run_campaign(
 
     `truths`: one truth or a list of them, as `read_truth` takes them. `queries`: a file in any notation, or melodies,
     whose ids are those of the truths. By default they are melodies of the collection. A query that is a melody of the
-    collection is omitted from its own lists unless a truth has it among its documents. `work`: the workers, if not the
-    threads of this process (`roslin.distributed`). It must be entered already, and reports the progress.
+    collection, or a piece of one, with its id, is omitted from its own lists unless a truth lists it. `work`: the
+    workers, if not the threads of this process (`roslin.distributed`). It must be entered already, and reports the
+    progress.
     """
     if not isinstance(k, int) or k < 1:
         raise ArgumentError(f"k must be a whole number, at least 1; got {k!r}")
@@ -269,7 +285,7 @@ def _answered(
     finished: Finished,
     answers: Callable[[Sequence[CampaignQuery], Sequence[Share]], Iterator[Ranking]],
 ) -> list[Ranking]:
-    """The lists of all questions. What is not known yet is asked for, and kept as soon as it is there."""
+    """The lists of all questions. Those that are not finished are asked for and saved one by one."""
     known = [finished.get(key, each.id) if key else None for key, each in zip(keys, questions, strict=True)]
     missing = [number for number, ranking in enumerate(known) if ranking is None]
     shares = [(number / len(questions), (number + 1) / len(questions)) for number in missing]
@@ -310,7 +326,7 @@ def _lists(run: Run, truth: Truth, itself: Set[str]) -> Run:
 
 def _quietly(truth: Truth, runs: Sequence[Run], measures: Sequence[Measure], **rules: str) -> Evaluation:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyTruthWarning)  # the report says it, with the names of the queries
+        warnings.simplefilter("ignore", EmptyTruthWarning)  # the report shows it, with the names of the queries
         return evaluate(truth, list(runs), measures, **rules)
 
 
@@ -319,10 +335,10 @@ def _remarks(systems: Sequence[System], k: int) -> Iterator[str]:
     for system in systems:
         for query, reason in system.refused.items():
             yield f"{system.name} cannot take query {query}: {reason}; counted as an empty list"
-        lists = system.run.rankings.values()
-        if cut := sum(ranking.is_cut_in_a_tie for ranking in lists):
+        if system.cut:
+            lists = f"{counted(system.cut, 'list')} of {len(system.run.rankings)}"
             yield (
-                f"{system.name}: {counted(cut, 'list')} of {len(lists)} end before rank {k}, at a tie of more than "
+                f"{system.name}: {lists} end before rank {k}, at a tie of more than "
                 f"{(LONGEST - 1) * k} documents that nothing but their ids could order: left out"
             )
 
@@ -349,15 +365,14 @@ def _about_collection(collection: Store, sha256: str) -> dict[str, Any]:
 
 
 def _about(system: System, run_sha256: str) -> dict[str, Any]:
-    rankings = system.run.rankings.values()
     return {
         "name": system.name,
         "parameters": _parameters(system.matcher),
         "reference": system.matcher.reference,
         "run": system.file,
         "sha256": run_sha256,
-        "tied_documents": sum(ranking.tied for ranking in rankings),
-        "lists_cut_in_a_tie": sum(ranking.is_cut_in_a_tie for ranking in rankings),
+        "tied_documents": system.tied,
+        "lists_cut_in_a_tie": system.cut,
         "refused": system.refused,
     }
 

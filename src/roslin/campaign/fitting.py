@@ -33,7 +33,7 @@ Weights = tuple[float, ...]
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 GAIN = 0.0015
 ROUNDS = 4
-# Of each member, so many of the best are kept for a query; nothing below has a chance in the sum.
+# Best results per member and query that are kept: results below these have no chance in the sum.
 BEST_OF_MEMBER = 400
 
 
@@ -131,7 +131,7 @@ def cross_validated(
 ) -> Floats:
     """The average precision of each query, with weights that `fit` finds for queries of other groups.
 
-    `groups` names the group of each query; groups are dealt to the folds, the largest first, to the smallest fold.
+    `groups` names the group of each query. Groups are dealt to the folds, the largest first, to the smallest fold.
     """
     values = np.empty(len(scores))
     for inside, weights in fitted_folds(scores, groups, folds, fit):

@@ -11,8 +11,8 @@ enlarged, one compressed. Where, and by how much, is our choice: the place is dr
 Bars, metre and length stay as they are. Notes that move are spelled in the usual way (`melody.base40_from_midi`).
 
 A base query is a single line with at least eight notes whose intervals no other melody of the collection has: of two
-equal melodies neither would be the right answer. What is drawn depends on the seed and the ids alone, by checksums: it
-is the same everywhere, and a melody more in the collection changes at most one of the base queries.
+equal melodies neither would be the right answer. The draw depends only on the checksums of seed and ids. It is the same
+everywhere, and one more melody in the collection changes at most one of the base queries.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def make_queries(collection: Store, number: int = 6, seed: int = 2007) -> tuple[
 
 
 def write_queries(queries: Iterable[Melody], truth: Truth, target: str | Path) -> Path:
-    """Write queries (.jsonl, which keeps every note exactly) and beside them their truth (.qrel); the path of that."""
+    """Write queries (.jsonl) and beside them their truth (.qrel). Returns the path of the truth."""
     target = Path(target)
     if target.suffix != ".jsonl":
         raise FormatError(f"{target}: queries are written as JSON Lines; expected a name that ends with .jsonl")
@@ -75,7 +75,7 @@ def write_queries(queries: Iterable[Melody], truth: Truth, target: str | Path) -
 
 
 def edited(melody: Melody, edit: str, seed: int = 2007) -> Melody | None:
-    """The melody with one of the `EDITS`, at a place that is drawn; None where it has no place for it.
+    """The melody with one of the `EDITS` at a random place. None if it has no place for it.
 
     >>> scale = Melody.from_notes(range(8), [1] * 8, [60, 62, 64, 65, 67, 69, 71, 72], id="scale")
     >>> edited(scale, "enlarged").notes["pitch_midi"].tolist()
@@ -163,7 +163,7 @@ def _compressed(rows: Numbers, sounding: npt.NDArray[np.int64], draw: Draw) -> N
 def _with_interval(
     rows: Numbers, sounding: npt.NDArray[np.int64], draw: Draw, resized: Callable[[int], int], *, least: int
 ) -> Numbers | None:
-    """One interval of at least so many semitones gets another size; the notes after it move along."""
+    """One interval of at least `resized` semitones gets another size, and the notes after it move along."""
     intervals = np.diff(rows[sounding, _PITCH])
     places = np.flatnonzero(np.abs(intervals) >= least)
     if not len(places):

@@ -16,6 +16,7 @@ from roslin.evaluate.tables import groupings, remarks, tie_ranges
 from roslin.matchers import Matcher
 from roslin.values.parameters import members_of
 
+_MOST_DISPUTED = 50  # documents in the table of disagreements
 _TIED = {
     "expected": "Values are means over all orders of documents at the same distance.",
     "given": "Documents at the same distance stand in the order of their ids.",
@@ -32,8 +33,8 @@ def standings(campaign: Campaign) -> Table:
     for system, means, (low, high) in zip(campaign.systems, evaluation.means.tolist(), intervals, strict=True):
         row = {"system": system.name, first: means[0], "low": float(low), "high": float(high)}
         row |= dict(zip(others, means[1:], strict=True))
-        row["ms"] = 1000.0 * statistics.median(ranking.seconds or 0.0 for ranking in system.run.rankings.values())
-        row["tied"] = sum(ranking.tied for ranking in system.run.rankings.values())
+        row["ms"] = 1000.0 * statistics.median(system.seconds)
+        row["tied"] = system.tied
         row["reference"] = _reference(system.matcher)
         rows.append(row)
     sign = -1.0 if evaluation.measures[0].larger_is_better else 1.0
@@ -72,15 +73,11 @@ def pairs(comparisons: Sequence[Comparison]) -> Table:
 
 
 def tie_table(campaign: Campaign) -> Table:
-    """What another order of tied distances could give, and how many ties there are."""
+    """The range of means over all orders of tied distances, and the number of ties."""
     by_name = {system.name: system for system in campaign.systems}
     able = any(measure.monotone for measure in campaign.evaluation.measures)
     ranges = tie_ranges(campaign.evaluation) if able else Table(("system",), ())
-    rows = []
-    for row in ranges.rows:
-        rankings = by_name[row["system"]].run.rankings.values()
-        tied, cut = sum(each.tied for each in rankings), sum(each.is_cut_in_a_tie for each in rankings)
-        rows.append({**row, "tied": tied, "cut": cut})
+    rows = [{**row, "tied": by_name[row["system"]].tied, "cut": by_name[row["system"]].cut} for row in ranges.rows]
     note = (
         f"{_TIED[campaign.evaluation.ties]} worst, best: the mean if these stood in the worst or best order; tied: "
         "documents that share their distance with another of their list; cut: lists that end before a tie too large to "
@@ -94,7 +91,7 @@ def times(campaign: Campaign) -> Table:
     """Seconds of searching, for each system."""
     rows = []
     for system in campaign.systems:
-        seconds = [ranking.seconds or 0.0 for ranking in system.run.rankings.values()]
+        seconds = system.seconds
         rows.append((system.name, statistics.median(seconds), statistics.fmean(seconds), max(seconds), sum(seconds)))
     rows.sort(key=lambda row: (row[1], row[0]))
     melodies = counted(campaign.provenance["collection"]["melodies"], "melody", "melodies")
@@ -105,10 +102,10 @@ def times(campaign: Campaign) -> Table:
     return Table.of(("system", "median", "mean", "slowest", "all"), rows, "Time", note=note, key="times")
 
 
-def disagreement_table(found: list[Disagreement], most: int = 50) -> Table:
+def disagreement_table(found: list[Disagreement]) -> Table:
     """The documents on which the systems differ most: who ranks them highest, and who lowest."""
     rows = []
-    for each in found[:most]:
+    for each in found[:_MOST_DISPUTED]:
         in_order = sorted(each.ranks.items(), key=lambda item: (item[1] is None, item[1] or 0, item[0]))
         (best, best_rank), (worst, worst_rank) = in_order[0], in_order[-1]
         rows.append((each.query, each.document, each.group, best, best_rank, worst, worst_rank, each.spread))
@@ -127,5 +124,5 @@ def main_tables(campaign: Campaign) -> list[Table]:
 
 
 def all_remarks(campaign: Campaign) -> list[str]:
-    """What was odd about queries, truths and lists, a sentence each."""
+    """Remarks about queries, truths and lists, one sentence each."""
     return [*campaign.remarks, *remarks(campaign.evaluations)]

@@ -18,17 +18,21 @@ import typer
 from typer import Option
 
 from roslin.cli import (
+    assistants,
+    benchmark,
     campaign,
     check,
     collection,
     concordances,
     data,
     demo,
+    doctor,
     evaluate,
     experiment,
     filter,
     harvest,
     identify,
+    publish,
     reading,
     runs,
     search,
@@ -42,10 +46,9 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     name="roslin",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 app.command("demo")(demo.demo)
 app.add_typer(collection.app, name="collection")
@@ -57,13 +60,17 @@ app.command("identify", cls=NarrowingCommand)(identify.identify_command)
 app.command("check")(check.check_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.add_typer(campaign.app, name="campaign")
+app.command("benchmark")(benchmark.benchmark_command)
 app.add_typer(concordances.app, name="concordances")
 app.add_typer(runs.app, name="runs")
 app.add_typer(truth.app, name="truth")
 app.add_typer(experiment.app, name="experiment")
 app.command("matchers")(search.matchers_command)
 app.command("serve")(serve.serve_command)
+app.command("publish")(publish.publish_command)
 app.add_typer(data.app, name="data")
+app.command("mcp")(assistants.mcp_command)
+app.command("doctor")(doctor.doctor_command)
 app.command("load", cls=PanelCommand)(reading.load_command)
 app.command("show", cls=PanelCommand)(reading.show_command)
 
@@ -83,16 +90,15 @@ _OBJECTS_BETWEEN_SWEEPS = 100_000
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"roslin {version('roslin')}")
+        typer.echo(doctor.build_information())
         raise typer.Exit
 
 
 @app.callback()
 def _options(
     version: Annotated[
-        bool, Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+        bool,
+        Option("--version", help="Print the version and how it was built.", is_eager=True, callback=_print_version),
     ] = False,
     _plugins: PluginOption = None,
 ) -> None:
@@ -148,7 +154,8 @@ def _stop_for_usage(error: Any) -> NoReturn:
         typer.echo(error.message, err=True)
         sys.exit(2)
     command = error.ctx.command_path if error.ctx else "roslin"
-    _stop(f"{error.format_message()} (see: {command} --help)", 2)
+    reason = error.format_message().replace(": Value error, ", ": ", 1)  # Typer's name for a value that is no choice
+    _stop(f"{reason} (see: {command} --help)", 2)
 
 
 def _stop(message: str, code: int) -> NoReturn:

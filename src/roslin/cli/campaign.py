@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +11,7 @@ from roslin.cli.options import (
     CollectionArgument,
     DaskOption,
     DefaultCommandGroup,
+    MatchersOption,
     PluginOption,
     ThreadsOption,
     TieRule,
@@ -20,7 +19,7 @@ from roslin.cli.options import (
     command_group,
     work_of,
 )
-from roslin.cli.output import FormatOption, OutputFormat, print_tables, progress_bar, remark
+from roslin.cli.output import FormatOption, OutputFormat, print_tables, progress_bar, remark, resumable
 from roslin.display.text import counted
 
 app = command_group(
@@ -31,20 +30,19 @@ app = command_group(
 )
 
 
+TruthsOption = Annotated[
+    list[Path],
+    Option(
+        "--truth", metavar="FILE", help="The ground truth. Can be repeated, to rank the matchers under each of them."
+    ),
+]
+
+
 @app.command("run")
 def run_command(
     collection: CollectionArgument,
-    truths: Annotated[
-        list[Path],
-        Option(
-            "--truth",
-            metavar="FILE",
-            help="The ground truth. Can be repeated, to rank the matchers under each of them.",
-        ),
-    ],
-    matchers: Annotated[
-        list[str] | None, Option("--matcher", metavar="MATCHER", help="A matcher. Can be repeated. Default: all.")
-    ] = None,
+    truths: TruthsOption,
+    matchers: MatchersOption = None,
     queries: Annotated[
         Path | None, Option("--queries", help="A file with the queries, in any notation. Default: the collection.")
     ] = None,
@@ -57,12 +55,12 @@ def run_command(
     threads: ThreadsOption = 1,
     dask: DaskOption = None,
     output: Annotated[
-        Path, Option("--output", "-o", help="The folder for runs and report. Finished runs in it are used again.")
+        Path, Option("--output", "-o", help="The folder for runs and report. Reuses finished runs.")
     ] = Path("campaign"),
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
 ) -> None:
-    """Search for every query with every matcher, evaluate, and write a report. If interrupted, it resumes.
+    """Search for every query with every matcher, evaluate, and write a report. If interrupted, run it again to resume.
 
     Example: roslin campaign run mine.roslin --truth truth.qrel --matcher twv --matcher "dp(place='inside')" -o campaign
     """
@@ -74,7 +72,7 @@ def run_command(
 
     with Collection(collection) as opened:
         with (
-            _told_when_stopped(output),
+            resumable(output),
             progress_bar("Campaign", total=1.0) as progress,
             work_of(dask, threads, progress=progress, kept=output) as work,
         ):
@@ -93,20 +91,9 @@ def run_command(
         if ties is not TieRule.expected:
             campaign = campaign.with_ties(ties.value)
         page = write_report(campaign, opened, output)
-    for said in all_remarks(campaign):
-        remark(said)
+    remark(*all_remarks(campaign))
     remark(f"runs written to {output / 'runs'}, report to {page}")
     print_tables(main_tables(campaign), format)
-
-
-@contextmanager
-def _told_when_stopped(output: Path) -> Iterator[None]:
-    """If interrupted, print where the finished parts are."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        remark(f"finished parts are saved in {output}; the same command continues from there")
-        raise
 
 
 @app.command("make-queries")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roslin.cli.options import PluginOption, ThreadsOption
+from roslin.cli.options import PluginOption, SourceSecondsOption, ThreadsOption
 from roslin.cli.output import FormatOption, OutputFormat, print_tables, progress_bar, remark
 from roslin.display.table import Table
-from roslin.display.text import counted, deviations
+from roslin.display.text import counted
 from roslin.errors import NotationError, Problem, RoslinError
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("severity", "file", "line", "column", "record", "problem")
 _FOUND = ("record", "answer", "meaning", "best")
-_SEVERITIES = ("error", "warning", "note")
 
 
 def check_command(
@@ -29,7 +28,7 @@ def check_command(
         Path | None, typer.Option("--collection", help="Also list other sources of each tune in this collection.")
     ] = None,
     threads: ThreadsOption = 1,
-    seconds: Annotated[float | None, typer.Option("--seconds", help="Time limit per source, in seconds.")] = None,
+    seconds: SourceSecondsOption = None,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
 ) -> None:
@@ -40,6 +39,8 @@ def check_command(
 
     Example: roslin check new-records.xml --collection catalogue.roslin
     """
+    from roslin.notation.check import SEVERITIES
+
     melodies: list[Melody] = []
     rows = [row for file in files for row in _checked(file, melodies)]
     tables = [Table(_COLUMNS, tuple(rows), "Problems", key="problems")]
@@ -47,40 +48,37 @@ def check_command(
         tables.append(Table(_FOUND, tuple(_sources(collection, melodies, threads, seconds)), "Sources", key="sources"))
     print_tables(tables, format)
     counts = Counter(row["severity"] for row in rows)
-    said = [counted(counts[severity], severity) for severity in _SEVERITIES]
+    said = [counted(counts[severity], severity) for severity in SEVERITIES]
     remark(f"{counted(len(melodies), 'melody', 'melodies')} read: {', '.join(said)}")
     if counts["error"]:
         raise typer.Exit(1)
 
 
 def _checked(file: Path, melodies: list[Melody]) -> Iterator[dict[str, Any]]:
-    """A row for each problem of a file; its melodies are added to the others."""
-    from roslin.notation import records
+    """A row for each problem of a file. Its melodies are added to the others."""
+    from roslin.notation import Record, records
+    from roslin.notation.check import checked
 
-    seen: Counter[str] = Counter()
-    try:
+    def kept() -> Iterator[Record]:
         for record in records(file, named="", skipped=True):
-            melody = record.melody
-            severity = "note" if record.is_skipped else "error" if melody is None else "warning"
-            for problem in record.problems:
-                yield _row(severity, problem, file, melody)
-            if melody is not None:
-                melodies.append(melody)
-                seen[melody.id or ""] += 1
-                if seen[melody.id or ""] == 2:
-                    yield _row("note", Problem("this id occurs more than once"), file, melody)
+            if record.melody is not None:
+                melodies.append(record.melody)
+            yield record
+
+    try:
+        for severity, problem in checked(kept()):
+            yield _row(severity, problem, file)
     except NotationError as error:
-        yield _row("error", error.problem, file, None)
+        yield _row("error", error.problem, file)
     except RoslinError as error:
-        yield _row("error", Problem(str(error).removeprefix(f"{file}: ")), file, None)
+        yield _row("error", Problem(str(error).removeprefix(f"{file}: ")), file)
 
 
-def _row(severity: str, problem: Problem, file: Path, melody: Melody | None) -> dict[str, Any]:
-    what = Problem(problem.reason, problem.expected, problem.found, taken=problem.taken)
-    words = f"{what.reason}: {deviations([what])[0]}" if what.taken else str(what)
-    record = problem.record or (melody.id if melody is not None else "") or ""
+def _row(severity: str, problem: Problem, file: Path) -> dict[str, Any]:
+    from roslin.notation.check import words_of
+
     place = {"line": problem.line or None, "column": problem.column or None}
-    return {"severity": severity, "file": file.name, **place, "record": record, "problem": words}
+    return {"severity": severity, "file": file.name, **place, "record": problem.record, "problem": words_of(problem)}
 
 
 def _sources(path: Path, melodies: list[Melody], threads: int, seconds: float | None) -> Iterator[dict[str, Any]]:

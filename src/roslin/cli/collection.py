@@ -1,4 +1,4 @@
-"""roslin collection build, update, add, remove, info, check, export, shard."""
+"""roslin collection build, update, add, remove, info, check, export, upgrade, shard."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 app = command_group("Build and maintain collections of melodies.")
 
 _SUFFIX = ".roslin"
-StrictOption = Annotated[bool, Option("--strict", help="Refuse every melody with a fault, even if it could be read.")]
+StrictOption = Annotated[
+    bool, Option("--strict", help="Refuse every melody with a problem, even if Roslin could read it.")
+]
 DamagedOption = Annotated[
     bool, Option("--allow-damaged", help="Use the readable part of damaged sources, and skip unknown and empty ones.")
 ]
@@ -44,7 +46,7 @@ def build_command(
     """Make a collection from files and folders.
 
     A record that cannot be read is omitted and listed in NAME.roslin/rejects.tsv. Warnings are in warnings.tsv.
-    A collection of that name is replaced when the new one is complete. Where a source is damaged or empty, nothing is
+    A collection of that name is replaced when the new one is complete. If a source is damaged or empty, nothing is
     written and the exit code is 1.
 
     Example: roslin collection build incipits.jsonl.gz export.xml tunes/ mine.roslin
@@ -68,10 +70,10 @@ def update_command(
     ] = False,
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Take over the changes of a catalogue, record by record.
+    """Apply the changes of a catalogue, record by record.
 
     Sources are MARCXML, answers of OAI-PMH or SRU, or ISO 2709 (.mrc). Records that are new or changed are read, those
-    marked as deleted are removed, and all others stay. The result is that of a new build.
+    marked as deleted are removed, and all others stay. The result is the same as that of a new build.
 
     Example: roslin collection update mine.roslin 2026-11.xml
     """
@@ -104,8 +106,8 @@ def add_command(
 ) -> None:
     """Add melodies to a collection.
 
-    If the collection has other music or metadata under an id, nothing is written and the exit code is 1; --replace
-    puts the corrected melodies in place of the old ones.
+    If the collection has other music or metadata under an id, nothing is written and the exit code is 1.
+    With --replace, the new melodies replace the old ones.
 
     Example: roslin collection add corrected.xml mine.roslin --replace
     """
@@ -160,7 +162,7 @@ def info_command(collection: CollectionArgument, format: FormatOption = OutputFo
 
 @app.command("check")
 def check_command(collection: CollectionArgument) -> None:
-    """Look for damage. The exit code is 1 if there is any.
+    """Check a collection for damage. The exit code is 1 if something is damaged.
 
     Example: roslin collection check mine.roslin
     """
@@ -194,6 +196,23 @@ def export_command(
     )
 
 
+@app.command("upgrade")
+def upgrade_command(collection: CollectionArgument) -> None:
+    """Convert a collection of the previous format to the current one. Its melodies and ids stay the same.
+
+    If the command is interrupted, the collection is unchanged.
+
+    Example: roslin collection upgrade mine.roslin
+    """
+    from roslin.collection.files import FORMAT_VERSION
+    from roslin.collection.write import upgrade
+
+    with progress_bar("Writing") as progress:
+        before = upgrade(collection, progress=progress)
+    done = "has" if before == FORMAT_VERSION else f"upgraded from format {before} to"
+    typer.echo(f"{collection}: {done} format {FORMAT_VERSION}")
+
+
 @app.command("shard")
 def shard_command(
     collection: CollectionArgument,
@@ -201,7 +220,7 @@ def shard_command(
     parts: Annotated[int, Option("--parts", min=1, help="Number of shards.")] = 4,
     dask: DaskOption = None,
 ) -> None:
-    """Divide a collection into shards, for roslin search on a cluster. Each is a collection.
+    """Divide a collection into shards, for roslin search on a cluster. Each shard is a collection.
 
     Example: roslin collection shard mine.roslin --parts 4 -o shards
     """

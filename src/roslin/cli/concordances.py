@@ -11,8 +11,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from roslin.cli.options import DaskOption, DefaultCommandGroup, ThreadsOption, command_group, work_of
-from roslin.cli.output import FormatOption, OutputFormat, print_rows, print_table, print_tables, progress_bar, remark
+from roslin.cli.options import (
+    DaskOption,
+    DefaultCommandGroup,
+    ThreadsOption,
+    command_group,
+    needs_extra,
+    work_of,
+)
+from roslin.cli.output import (
+    FormatOption,
+    OutputFormat,
+    print_rows,
+    print_table,
+    print_tables,
+    progress_bar,
+    remark,
+    resumable,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +47,7 @@ class _Group(DefaultCommandGroup):
 
 
 app = command_group(
-    "Find melodies of a collection that are the same tune.\n\n"
+    "Find the sources of a collection that have the same tune.\n\n"
     "Example: roslin concordances mine.roslin\n\n"
     "You can omit the word find. For its options, see roslin concordances find --help.",
     _Group,
@@ -52,19 +68,20 @@ FolderOption = Annotated[
 ]
 FoundOption = Annotated[Path | None, Option("--folder", help="Folder of results. Default: NAME.concordances.")]
 _LEVEL = "same"
+LevelOption = Annotated[
+    str | None,
+    Option(
+        "--level",
+        help=f"Level of certainty: same, probably, perhaps, or a probability such as 0.95. Default: {_LEVEL}.",
+    ),
+]
 _RECORDS_SHOWN = ("first", "second", "kind", "incipits", "probability", "verdict", "first_composer", "second_composer")
 
 
 @app.command("find")
 def find_command(
     collection: CollectionPath,
-    level: Annotated[
-        str | None,
-        Option(
-            "--level",
-            help=f"Level of certainty: same, probably, perhaps, or a probability such as 0.95. Default: {_LEVEL}.",
-        ),
-    ] = None,
+    level: LevelOption = None,
     fast: Annotated[
         bool, Option("--fast", help="Compare only melodies that share something rare. Finds nearly all pairs.")
     ] = False,
@@ -87,7 +104,7 @@ def find_command(
     most: Annotated[int, Option("-k", min=1, help="Number of groups to print.")] = 20,
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Compare all melodies with each other, and group those that are the same tune. If interrupted, it resumes.
+    """Compare all melodies, and group those with the same tune. If interrupted, run it again to resume.
 
     Example: roslin concordances find mine.roslin --level probably -o mine.concordances
     """
@@ -102,19 +119,21 @@ def find_command(
         new = _numbers(opened, only) if only else None
         found = None if only or since else kept_concordances(opened, wanted, folder, exact=not fast)
         if found is not None:
-            remark(f"{folder} has them already, and the collection has not changed since (to compare again, delete it)")
+            remark(
+                f"{folder} has these results, and the collection has not changed since (to compare again, delete it)"
+            )
         else:
             if not (only or since):
                 _tell_of_earlier(folder, wanted)
-            try:
-                with progress_bar("Concordances", total=1.0) as progress, working(progress=progress) as work:
-                    found = find_concordances(opened, wanted, work, folder, exact=not fast, new=new, earlier=earlier)
-            except KeyboardInterrupt:
-                remark(f"finished parts are saved in {folder}; the same command continues from there")
-                raise
+            with (
+                resumable(folder),
+                progress_bar("Concordances", total=1.0) as progress,
+                working(progress=progress) as work,
+            ):
+                found = find_concordances(opened, wanted, work, folder, exact=not fast, new=new, earlier=earlier)
         _show(found, folder, most, format)
     if fast:
-        remark("fast: melodies that share nothing rare were not compared (leave out --fast to compare all)")
+        remark("fast: melodies that share nothing rare were not compared (omit --fast to compare all)")
 
 
 def _certainty(level: str | None, matcher: str | None, radius: float | None) -> Certainty:
@@ -133,7 +152,7 @@ def _certainty(level: str | None, matcher: str | None, radius: float | None) -> 
 
 
 def _tell_of_earlier(folder: Path, wanted: Certainty) -> None:
-    """What was found before the collection changed need not be found again."""
+    """Mention an earlier comparison whose results can be reused."""
     from roslin.concordances.concordance import earlier_pairs
     from roslin.errors import RoslinError
 
@@ -141,7 +160,7 @@ def _tell_of_earlier(folder: Path, wanted: Certainty) -> None:
         earlier_pairs(folder).check(wanted)
     except RoslinError:
         return
-    remark(f"{folder} was found earlier; to compare only what is new since then, stop this and add --since {folder}")
+    remark(f"{folder} has earlier results; to compare only new melodies, stop this command and add --since {folder}")
 
 
 def _show(found: Concordances, folder: Path, most: int, format: OutputFormat) -> None:
@@ -151,11 +170,10 @@ def _show(found: Concordances, folder: Path, most: int, format: OutputFormat) ->
 
     count, pairs = len(found.groups), len(found.pairs)
     level = found.certainty.level_words
-    remark(f"{counted(pairs, 'pair')} in {counted(count, 'group')}, each pair with {level}; kept in {folder}")
+    remark(f"{counted(pairs, 'pair')} in {counted(count, 'group')}, each pair with {level}; saved in {folder}")
     if pairs and not found.certainty.matcher:
-        remark(f"by these probabilities the number of wrong pairs is about {found.doubts.sum():,.0f} of {pairs:,}")
-    for words in left_out_words(found):
-        remark(words)
+        remark(f"by these probabilities, about {found.doubts.sum():,.0f} of {pairs:,} pairs are wrong")
+    remark(*left_out_words(found))
     groups = groups_table(found, most)
     if format is not OutputFormat.table:
         print_table(groups, format)
@@ -192,9 +210,9 @@ def report_command(
     output: Annotated[
         Path | None, Option("--output", "-o", help="A page (NAME.html) or a folder of pages. Default: FOLDER/report.")
     ] = None,
-    link: Annotated[str, Option("--link", help="Address pattern of a source, with {id} or {record}.")] = "",
+    link: Annotated[str, Option("--link", help="Address pattern of a source, with {id} or {record}, for links.")] = "",
 ) -> None:
-    """Write pages that show every group: notation one under the other, differences marked, sources side by side.
+    """Write a report of every group: aligned notation with marked differences, and the data of the sources.
 
     Example: roslin concordances report mine.roslin -o concordances.html
     """
@@ -232,8 +250,7 @@ def list_command(
     existing_review(review)
     with opened_review(review) as opened:
         table, notes = opened.to_table(), opened.notes
-    for note in notes:
-        remark(note)
+    remark(*notes)
     print_table(table, format)
 
 
@@ -250,17 +267,15 @@ def merge_command(
     from roslin.display.text import counted
 
     done = merge_into(reviews, output)
-    for note in done.notes:
-        remark(note)
+    remark(*done.notes)
     decisions, pairs = counted(done.decisions, "decision"), counted(done.pairs, "pair")
     remark(f"{done.path}: {decisions} about {pairs}, {done.added} of them new")
-    for first, second in done.disputed:
-        remark(f"disputed: {first} and {second}")
+    remark(*(f"disputed: {first} and {second}" for first, second in done.disputed))
 
 
 _Ids = Annotated[list[str] | None, Argument(metavar="ID ID", help="The ids of the two melodies.")]
 _Table = Annotated[
-    Path | None, Option("--from", help="CSV file with the columns first, second, and perhaps verdict, author, note.")
+    Path | None, Option("--from", help="CSV file with the columns first, second, and optionally verdict, author, note.")
 ]
 _Author = Annotated[str, Option("--author", help="Your name.", envvar="ROSLIN_AUTHOR")]
 _Note = Annotated[str, Option("--note", help="A note about the decision.")]
@@ -270,9 +285,9 @@ _Note = Annotated[str, Option("--note", help="A note about the decision.")]
 def accept_command(
     collection: CollectionPath, ids: _Ids = None, author: _Author = "", note: _Note = "", table: _Table = None
 ) -> None:
-    """Accept two melodies as the same tune, or take over the decisions of a table.
+    """Accept two melodies as the same tune, or import the decisions of a table.
 
-    A row with a verdict is decided by it, and rows of a table without verdicts are all accepted.
+    Rows of the table with a verdict keep it, and rows without one are accepted.
 
     Example: roslin concordances review accept mine.roslin 840010001-1.1.1 840010002-1.1.1 --author Anna
     """
@@ -283,7 +298,7 @@ def accept_command(
 def reject_command(
     collection: CollectionPath, ids: _Ids = None, author: _Author = "", note: _Note = "", table: _Table = None
 ) -> None:
-    """Reject two melodies as the same tune, or take over the decisions of a table.
+    """Reject two melodies as the same tune, or import the decisions of a table.
 
     Example: roslin concordances review reject mine.roslin 840010001-1.1.1 840010002-1.1.1 --author Anna
     """
@@ -299,7 +314,7 @@ def _decide(collection: Path, ids: list[str], verdict: str, author: str, note: s
         raise typer.BadParameter("name two melodies by their ids, or a table with --from")
     rows = listed_decisions(table) if table else [ListedDecision(*ids)]
     if not author and not all(row.author for row in rows):
-        raise typer.BadParameter("--author is missing: whose decision is it?")
+        raise typer.BadParameter("--author is missing; name the person who decides")
     with Store(collection) as store:
         store.numbers([id for row in rows for id in (row.first, row.second)])  # refuses an unknown one
         made = Review.of(store).decide_listed(
@@ -313,7 +328,7 @@ def _decide(collection: Path, ids: list[str], verdict: str, author: str, note: s
 def records_command(
     collection: CollectionPath, folder: FoundOption = None, format: FormatOption = OutputFormat.table
 ) -> None:
-    """Print which records have a tune in common, the most certain first: a row for each pair of records.
+    """Print the pairs of records that have a tune in common, the most certain first.
 
     Example: roslin concordances records mine.roslin --format tsv
     """
@@ -364,12 +379,14 @@ def marc_command(
         Option(
             "--source",
             metavar="FILE",
-            help="MARCXML file of the records. Links that it already has are not repeated. Can be repeated.",
+            help="MARCXML file of the records. Links that they already have are not repeated. Can be repeated.",
         ),
     ] = None,
     folder: FoundOption = None,
 ) -> None:
-    """Write a MARC field 787 for each accepted pair of records: the number of each record and its new fields.
+    """Write a MARC field 787 for each accepted pair of records.
+
+    The file has the number of each record and its new fields.
 
     Example: roslin concordances marc mine.roslin --source export.xml.gz -o patches.xml
     """
@@ -395,15 +412,13 @@ def marc_command(
 
 @contextmanager
 def _words_of(language: str) -> Iterator[None]:
-    from roslin.errors import MissingExtraError, UnknownNameError
+    from roslin.errors import UnknownNameError
 
     if language == "en":
         yield
         return
-    try:
+    with needs_extra("texts in other languages", "web"):
         from roslin.web.language import LANGUAGES, Translation
-    except ImportError:
-        raise MissingExtraError("texts in other languages", "babel", "web") from None
     from roslin.display.words import in_words
 
     if language not in LANGUAGES:
@@ -420,14 +435,12 @@ def _reviewed(collection: Path, folder: Path | None) -> Iterator[tuple[Concordan
 
     with Collection(collection) as opened:
         review = Review.of(opened)
-        for note in review.notes:
-            remark(note)
+        remark(*review.notes)
         yield Concordances.read(folder or concordances_folder(collection), opened), review
 
 
 def _tell(left_out: dict[str, int]) -> None:
-    for reason, number in sorted(left_out.items()):
-        remark(f"left out: {number} ({reason})")
+    remark(*(f"left out: {number} ({reason})" for reason, number in sorted(left_out.items())))
 
 
 app.add_typer(review_app, name="review")

@@ -75,4 +75,4 @@ def _show_terms(name: str) -> None:
     chosen = data_set(name)
     remark(f"{chosen.title}\nLicence: {chosen.licence}\nPlease cite: {chosen.citation}")
     if not all(file.sha256 for file in chosen.files):
-        remark("Its publisher renews it: there is no checksum but that of the first download, kept beside it.")
+        remark("The publisher updates this data set, so Roslin stores the checksum of your copy next to it.")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from roslin.cli.output import FormatOption, OutputFormat, progress_bar, remark
+from roslin.cli.output import FormatOption, OutputFormat, program, progress_bar, remark
 from roslin.display.text import counted
 
 if TYPE_CHECKING:
@@ -45,8 +43,7 @@ def demo(
         remark("")
         _compare_systems(collection, folder / "campaign")
     remark("")
-    program = "roslin" if shutil.which("roslin") else sys.argv[0]
-    remark(f"Next: {program} search {folder / 'starter.roslin'} --id auld-lang-syne")
+    remark(f"Next: {program()} search {folder / 'starter.roslin'} --id auld-lang-syne")
 
 
 def _compare_systems(collection: Collection, folder: Path) -> None:
@@ -57,7 +54,7 @@ def _compare_systems(collection: Collection, folder: Path) -> None:
     from roslin.report.campaign import write_report
     from roslin.starter import truth_path
 
-    remark("How well each system finds the variants of a tune (the first time, systems are compiled):")
+    remark("How well each matcher finds the variants of a tune:")
     with progress_bar("Campaign", total=1.0) as progress:
         campaign = run_campaign(collection, truth_path(), matchers(), folder, k=_LISTS_OF, progress=progress)
     page = write_report(campaign, collection, folder)

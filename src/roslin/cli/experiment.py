@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -14,8 +12,16 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
-from roslin.cli.options import PluginOption, ProxyOption, command_group
-from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, progress_bar, remark
+from roslin.cli.options import (
+    PluginOption,
+    PortOption,
+    ProxyOption,
+    SeedOption,
+    WorkersOption,
+    command_group,
+    refuse_for_extra,
+)
+from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, program, progress_bar, remark
 from roslin.display.text import counted
 
 if TYPE_CHECKING:
@@ -34,9 +40,9 @@ DatabaseOption = Annotated[
     ),
 ]
 HostOption = Annotated[str, Option("--host", help="Address to listen on. 0.0.0.0 opens the study to others.")]
-PortOption = Annotated[int, Option("--port", min=1, max=65535, help="Port to listen on.")]
 PublicOption = Annotated[
-    str, Option("--public-address", help="Public URL of the study, for links and cookies: https://study.example.org.")
+    str,
+    Option("--public-address", help="Public URL of the study: https://study.example.org, with a path if it has one."),
 ]
 
 
@@ -47,12 +53,8 @@ class _StudyGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except ImportError as error:
-            if (error.name or "roslin").startswith("roslin"):
-                raise
-            from roslin.errors import MissingExtraError
-
-            command = f"roslin experiment {ctx.invoked_subcommand}"
-            raise MissingExtraError(command, str(error.name), "experiment") from None
+            refuse_for_extra(error, f"roslin experiment {ctx.invoked_subcommand}", "experiment")
+            raise
 
 
 app = command_group(
@@ -71,7 +73,7 @@ def example_command(folder: Annotated[Path, Argument(help="A new or empty folder
 
     for path in write_example(folder):
         typer.echo(str(path))
-    remark(f"Next: {_program()} experiment try {folder / 'study.toml'}")
+    remark(f"Next: {program()} experiment try {folder / 'study.toml'}")
 
 
 @app.command("create")
@@ -102,24 +104,20 @@ def create_command(
         return
     for note in created.notes:
         typer.echo(note)
-    done = "made" if created.is_new else "brought up to date"
+    done = "created" if created.is_new else "updated"
     queries = counted(len(plan.tasks), "query", "queries")
-    typer.echo(f"{path}: {done}; {queries}, {counted(plan.rules.quota, 'opinion')} wanted of each")
+    typer.echo(f"{path}: {done}; {queries}, {counted(plan.rules.quota, 'opinion')} wanted per query")
     if created.password:
         typer.echo(f"Password of the dashboard, shown only now: {created.password}")
-        remark(f"Next: {_program()} experiment serve {path}")
-        remark(f"      {_program()} experiment invite {path} --number {plan.experts_needed} -o links.csv")
+        remark(f"Next: {program()} experiment serve {path}")
+        remark(f"      {program()} experiment invite {path} --number {plan.experts_needed} -o links.csv")
     else:
-        remark("A server that runs this study sees the change when it is started again.")
+        remark("Restart a running server to show the change.")
 
 
 def _relative(path: Path) -> Path:
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
-
-
-def _program() -> str:
-    return "roslin" if shutil.which("roslin") else sys.argv[0]
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
@@ -131,7 +129,7 @@ def serve_study_command(
     database: DatabaseOption = "",
     host: HostOption = "127.0.0.1",
     port: PortOption = 8000,
-    workers: Annotated[int, Option("--workers", min=1, max=64, help="Number of worker processes.")] = 1,
+    workers: WorkersOption = 1,
     public_address: PublicOption = "",
     rate: Annotated[int, Option("--rate", min=0, help="Requests per minute and participant (0: no limit).")] = 1200,
     proxy: ProxyOption = None,
@@ -150,9 +148,8 @@ def serve_study_command(
     settings = replace(settings, proxies=tuple(proxy or ()), joins=max(1, settings.joins // workers))
     with StudyFolder(folder) as study:  # whatever is wrong with the database is said before anything is promised
         study.settle(database or study.database)
-    remark(
-        f"Experts: their personal links (roslin experiment invite). Dashboard: {_address(settings, host, port)}/study"
-    )
+    dashboard = f"{_address(settings, host, port)}/study"
+    remark(f"Participants: their personal links (roslin experiment invite). Dashboard: {dashboard}")
     serve_study(settings, host, port, workers)
 
 
@@ -186,7 +183,7 @@ def invite_command(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        write_whole(output, text, 0o600)  # whoever reads a link can use it
+        write_whole(output, text, 0o600)  # every reader of a link can use it
         remark(f"{output}: {'the open invitation' if is_open else f'{number} links'}")
 
 
@@ -296,7 +293,7 @@ def status_command(
 def export_study_command(
     folder: FolderArgument,
     output: Annotated[Path, Option("--output", "-o", help="A new or empty folder.")],
-    format: Annotated[str, Option("--format", help="csv, json, parquet or psych-ds.")] = "csv",
+    format: Annotated[str, Option("--format", help="Format of the export: csv, json, parquet or psych-ds.")] = "csv",
     database: OtherDatabaseOption = "",
     unfinished: Annotated[bool, Option("--unfinished", help="Include unfinished trials.")] = False,
     with_participants: Annotated[
@@ -334,9 +331,8 @@ def backup_command(
         from roslin.experiment.backup import write_backup
 
         done = write_backup(store, output)
-    typer.echo(
-        f"{output}: {counted(done.experts, 'expert')}, {counted(done.events, 'event')}, {done.size_bytes / 1000:.0f} kB"
-    )
+    people, events = counted(done.experts, "participant"), counted(done.events, "event")
+    typer.echo(f"{output}: {people}, {events}, {done.size_bytes / 1000:.0f} kB")
 
 
 @app.command("move")
@@ -358,7 +354,9 @@ def move_command(
 
     with StudyFolder(folder) as study:
         done = move_study(study, study.own_database if database == "file" else database)
-    typer.echo(f"{done.target}: {counted(done.rows['experts'], 'expert')}, {counted(done.rows['events'], 'event')}")
+    typer.echo(
+        f"{done.target}: {counted(done.rows['experts'], 'participant')}, {counted(done.rows['events'], 'event')}"
+    )
     remark(f"The old database still contains everything: {done.source}")
 
 
@@ -384,8 +382,7 @@ def delete_command(
         remark("Some database files could not be rewritten and may contain traces. The next command tries again.")
     if has_log:
         remark("The write-ahead log of PostgreSQL holds them until the server has overwritten it (see docs, Privacy).")
-    for path in backups:
-        remark(f"This backup may still contain their data: {path}")
+    remark(*(f"This backup may still contain their data: {path}" for path in backups))
 
 
 def _whose(folder: Path, store: EventStore, text: str) -> StudyExpert:
@@ -404,7 +401,7 @@ def _whose(folder: Path, store: EventStore, text: str) -> StudyExpert:
     return store.expert(name)
 
 
-# -- simulated experts -------------------------------------------------------------------------------------------------
+# -- simulated participants --------------------------------------------------------------------------------------------
 
 
 _MODELS = "mallows, plackett-luce or context"
@@ -428,18 +425,18 @@ def bots_command(
     ] = None,
     truth: Annotated[
         Path | None,
-        Option("--truth", help="Ground truth that the opinions vary around. Default: the order of the plan."),
+        Option("--truth", help="Ground truth around which the opinions vary. Default: the order of the plan."),
     ] = None,
     model: Annotated[str, Option("--model", help=f"Model of the differences in opinion: {_MODELS}.")] = "mallows",
     noise: Annotated[float, Option("--noise", min=0.0, max=1.0, help="Amount of difference in opinion, 0 to 1.")] = 0.5,
     careless: Annotated[float, _share("--careless", "judge at random")] = 0.05,
     quit: Annotated[float, _share("--quit", "leave at any point")] = 0.1,
-    seed: Annotated[int, Option("--seed", min=0, help="Random seed.")] = 2005,
+    seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
 ) -> None:
-    """Send simulated experts through a study by the pages that people see, and count the results.
+    """Send simulated participants through the pages of a study, and count the results.
 
-    They visit a separate server with a copy of the study that has no answers, unless --address names a server. The
+    They use a separate server with a copy of the study that has no answers, unless --address names a server. The
     command fails if a decision that was acknowledged is not stored.
 
     Example: roslin experiment bots my.study -n 500 --quit 0.2
@@ -458,11 +455,10 @@ def bots_command(
     with ExitStack() as stack:
         if not address:
             address, folder = stack.enter_context(served_copy(folder, output, database))
-        progress = stack.enter_context(progress_bar("Experts", total=1.0))
+        progress = stack.enter_context(progress_bar("Participants", total=1.0))
         visits, lost, seconds = rehearse(ExperimentSettings(str(folder), database), number, bots, progress)
     print_table(visits_table(visits, lost, seconds), format)
-    for problem in sorted({visit.problem for visit in visits if visit.problem}):
-        remark(problem)
+    remark(*sorted({visit.problem for visit in visits if visit.problem}))
     if output is not None:
         remark(f"To export their answers: roslin experiment export {folder}")
     if lost or any(visit.end == "failed" for visit in visits):

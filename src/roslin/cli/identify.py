@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from roslin.cli.filter import Narrowing, filter_options
-from roslin.cli.options import CollectionArgument, PluginOption, ThreadsOption, with_options
+from roslin.cli.filter import Narrowing
+from roslin.cli.options import CollectionArgument, PluginOption, SourceSecondsOption, ThreadsOption, with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_table, progress_bar
-from roslin.cli.reading import StrictOption, reading_options, refuse_options, tell
+from roslin.cli.reading import reading_options, refuse_options, tell
 from roslin.display.table import Table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _SOURCE_SHOWN = (
 )
 
 
-@with_options(options=reading_options, narrowing=filter_options)
+@with_options(options=reading_options, narrowing=Narrowing)
 def identify_command(
     collection: CollectionArgument,
     source: Annotated[
@@ -50,8 +50,8 @@ def identify_command(
         ),
     ],
     threads: ThreadsOption = 1,
-    seconds: Annotated[float | None, Option("--seconds", help="Time limit per source, in seconds.")] = None,
-    strict: StrictOption = False,
+    seconds: SourceSecondsOption = None,
+    strict: Annotated[bool, Option("--strict", help="Refuse a melody with mistakes in its notation.")] = False,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
     *,

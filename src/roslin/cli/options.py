@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -18,8 +21,8 @@ from typer.core import TyperCommand, TyperGroup
 from roslin.cli.output import remark
 
 if TYPE_CHECKING:
+    from roslin.deadline import Work
     from roslin.matchers.base import Matcher
-    from roslin.search.work import Work
     from roslin.types import Progress
 
     ChosenMatcher = tuple[Matcher, bool]
@@ -34,10 +37,10 @@ _PANELS = (QUERY, COMPARE, NARROW, OUTPUT, READING)
 
 
 def in_panel(name: str) -> Callable[[Maker], Maker]:
-    """Put the options of a function for `with_options` into a group of the help."""
+    """Put the options of a maker for `with_options` into a group of the help."""
 
     def decorate(maker: Maker) -> Maker:
-        maker.__dict__["panel"] = name
+        maker.panel = name  # type: ignore[attr-defined]
         return maker
 
     return decorate
@@ -53,12 +56,24 @@ class TieRule(StrEnum):
 
 CollectionArgument = Annotated[Path, Argument(help="The collection, NAME.roslin.")]
 ThreadsOption = Annotated[int, Option("--threads", min=1, help="Number of threads.")]
+SourceSecondsOption = Annotated[float | None, Option("--seconds", help="Time limit per source, in seconds.")]
+NumberOption = Annotated[int | None, Option("--number", min=1, help="Number of the melody in the file, from 1.")]
+MatchersOption = Annotated[
+    list[str] | None, Option("--matcher", metavar="MATCHER", help="A matcher. Can be repeated. Default: all.")
+]
+SeedOption = Annotated[int, Option("--seed", min=0, help="Random seed.")]
+PortOption = Annotated[int, Option("--port", min=1, max=65535, help="Port to listen on.")]
+WorkersOption = Annotated[int, Option("--workers", min=1, max=64, help="Number of worker processes.")]
+PageTitleOption = Annotated[str, Option("--title", help="Title of the page. Default: the name of the collection.")]
+PageLinkOption = Annotated[
+    str, Option("--link", help="Address pattern of a melody at its source, with {id}, {record} or {source}.")
+]
 DaskOption = Annotated[
     str | None,
     Option(
         "--dask",
         metavar="CLUSTER",
-        help="Dask cluster: local, local:4 (four processes) or a scheduler address such as tcp://host:8786.",
+        help="Dask cluster: local, local:4 (4 processes), or tcp://host:8786.",
     ),
 ]
 ProxyOption = Annotated[
@@ -99,7 +114,7 @@ def matcher_options(
     """A matcher in the mode that was asked for, and whether melodies must be cut to their beginnings for it."""
     from roslin.matchers import DEFAULT_MATCHER
     from roslin.matchers import matcher as matcher_of
-    from roslin.matchers.modes import Mode
+    from roslin.matchers.base import Mode
 
     return Mode(compare, place, key).of(matcher_of(matcher or DEFAULT_MATCHER))
 
@@ -114,12 +129,12 @@ def work_of(
     progress: Progress | None = None,
     kept: Path | None = None,
 ) -> Work:
-    """The workers of a command: a Dask cluster if one is named, otherwise threads of this process.
+    """The workers of a command: the Dask cluster that is named, or threads of this process.
 
     `kept` is the folder in which the command saves finished parts.
     """
     if dask is None:
-        from roslin.search.work import Work
+        from roslin.deadline import Work
 
         return Work(threads, seconds, progress)
     from roslin.distributed import Cluster, ClusterWork
@@ -147,7 +162,7 @@ PluginOption = Annotated[
     Option(
         "--plugin",
         metavar="FILE",
-        help="A Python file with your own matchers, metrics or formats. Can be repeated.",
+        help="Python file with your matchers, metrics or formats. Can be repeated.",
         is_eager=True,  # the other options may need what it adds
         callback=load_plugins,
     ),
@@ -173,36 +188,61 @@ def show_plugin_warnings() -> None:
 
 
 def with_options(**makers: Callable[..., Any]) -> Callable[[Command], Command]:
-    """A command whose argument NAME is made from options: those that the function `NAME=` takes, after its own.
+    """A command whose argument NAME is made from options, which come in its place in the help.
 
-    The argument must have the annotation that the function returns. It is not looked up, so that --help need not import
-    the annotated class.
+    `NAME=` is a data class whose fields are the options, or a function that takes them. The argument has the annotation
+    that the function returns. It is not looked up, so that --help need not import the annotated class.
     """
 
     def decorate(command: Command) -> Command:
-        unknown = {str(maker.__annotations__["return"]): Any for maker in makers.values()}
-        own = inspect.signature(command, eval_str=True, locals=unknown).parameters
-        offered = {
-            name: inspect.signature(maker, eval_str=True, locals=unknown).parameters for name, maker in makers.items()
+        unknown = {
+            str(maker.__annotations__["return"]): Any for maker in makers.values() if not isinstance(maker, type)
         }
-
-        for name, parameters in offered.items():
-            for parameter in parameters.values():
-                parameter.annotation.__metadata__[0].rich_help_panel = getattr(makers[name], "panel", None)
+        offered = {name: _options_of(maker, unknown) for name, maker in makers.items()}
 
         @functools.wraps(command)
         def wrapped(**given: Any) -> None:
             made = {name: makers[name](**{each: given.pop(each) for each in offered[name]}) for name in makers}
             command(**given, **made)
 
-        together = [parameter for name, parameter in own.items() if name not in makers]
-        together += [parameter for options in offered.values() for parameter in options.values()]
+        together: list[inspect.Parameter] = []
+        for name, parameter in inspect.signature(command, eval_str=True, locals=unknown).parameters.items():
+            together += offered[name].values() if name in offered else [parameter]
         keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in together]
         wrapped.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
         wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
         return wrapped
 
     return decorate
+
+
+def _options_of(maker: Callable[..., Any], unknown: dict[str, Any]) -> dict[str, inspect.Parameter]:
+    """The options that a maker takes, in the group of the help that it names."""
+    found = dict(inspect.signature(maker, eval_str=True, locals=unknown).parameters)
+    if panel := getattr(maker, "panel", None):
+        for name, parameter in found.items():
+            info = copy.copy(parameter.annotation.__metadata__[0])  # other commands may share it
+            info.rich_help_panel = panel
+            found[name] = parameter.replace(annotation=Annotated[parameter.annotation.__origin__, info])
+    return found
+
+
+@contextmanager
+def needs_extra(what: str, extra: str) -> Iterator[None]:
+    """Name the extra that installs a library, if importing it fails here."""
+    try:
+        yield
+    except ImportError as error:
+        refuse_for_extra(error, what, extra)
+        raise
+
+
+def refuse_for_extra(error: ImportError, what: str, extra: str) -> None:
+    """Name the extra that installs the library that was not found; a module of Roslin that is missing is a mistake."""
+    from roslin.errors import MissingExtraError
+
+    if not (error.name or "roslin").startswith("roslin"):
+        raise MissingExtraError(what, str(error.name), extra) from None
 
 
 def command_group(help: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
@@ -213,7 +253,7 @@ def command_group(help: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
 class PanelCommand(TyperCommand):
     """A command whose help has its options in groups."""
 
-    brief: tuple[str, ...] = ()  # groups of which the help has only the names
+    brief: Mapping[str, str] = MappingProxyType({})  # groups with names only, and the command that describes them
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options group by group."""
@@ -226,7 +266,7 @@ class PanelCommand(TyperCommand):
                 groups[panel].append((parameter.opts[-1], "") if panel in self.brief else record)
         for panel, records in groups.items():
             if panel in self.brief and records:
-                with formatter.section(f"{panel} (described in: roslin filter --help)"):
+                with formatter.section(f"{panel} (described in: {self.brief[panel]} --help)"):
                     formatter.write_text(", ".join(name for name, _help in records))
             elif records:
                 with formatter.section(panel):
@@ -234,9 +274,9 @@ class PanelCommand(TyperCommand):
 
 
 class NarrowingCommand(PanelCommand):
-    """A command that can also narrow the collection down: `roslin filter` describes how."""
+    """A command whose help refers to `roslin filter` and `roslin load` for their options."""
 
-    brief = (NARROW,)
+    brief = MappingProxyType({NARROW: "roslin filter", READING: "roslin load"})
 
 
 class DefaultCommandGroup(TyperGroup):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,9 @@ class OutputFormat(StrEnum):
     json = "json"
 
 
-FormatOption = Annotated[OutputFormat, Option("--format", help="Form of the printed result.", rich_help_panel="Output")]
+FormatOption = Annotated[
+    OutputFormat, Option("--format", help="Format of the printed result.", rich_help_panel="Output")
+]
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], format: OutputFormat) -> None:
@@ -91,9 +94,25 @@ def write_file(path: Path, content: str | bytes, what: str = "") -> None:
     remark(f"{what} written to {path}".lstrip())
 
 
-def remark(text: str) -> None:
+def remark(*lines: str) -> None:
     """Print something for people, not for the next program."""
-    typer.echo(text, err=True)
+    for line in lines:
+        typer.echo(line, err=True)
+
+
+def program() -> str:
+    """The name under which this program can be called again."""
+    return "roslin" if shutil.which("roslin") else sys.argv[0]
+
+
+@contextmanager
+def resumable(folder: Path, what: str = "finished parts") -> Iterator[None]:
+    """If interrupted, print where the parts that are done are stored."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        remark(f"{what} are saved in {folder}; the same command continues from there")
+        raise
 
 
 @contextmanager

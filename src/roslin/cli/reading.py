@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from roslin.cli.options import QUERY, READING, PluginOption, in_panel, with_options
+from roslin.cli.options import QUERY, READING, NumberOption, PluginOption, in_panel, with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, remark, write_file
 from roslin.display.text import counted
 from roslin.errors import shortened
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Searched = Collection | Shards
 
-StrictOption = Annotated[bool, Option("--strict", help="Refuse a melody that its notation does not allow.")]
 _LINES_SHOWN = 10
 
 
@@ -45,7 +44,7 @@ VoicesOption = Annotated[
 
 @in_panel(READING)
 def reading_options(
-    part: Annotated[str | None, Option("--part", help="Scores: one part, its name or its number from 1.")] = None,
+    part: Annotated[str | None, Option("--part", help="Scores: one part, by name or by number from 1.")] = None,
     voice: Annotated[int | None, Option("--voice", min=0, help="Scores: one voice of each staff, from 0.")] = None,
     voices: VoicesOption = None,
     written_pitch: Annotated[
@@ -56,9 +55,9 @@ def reading_options(
         int | None, Option("--channel", min=1, max=16, help="MIDI: one channel, 10 is percussion.")
     ] = None,
     quantise: Annotated[
-        str | None, Option("--quantise", metavar="GRID", help="MIDI: move notes to 1/16, 1/8t, 1/16+1/8t, ...")
+        str | None, Option("--quantise", metavar="GRID", help="MIDI: move notes to a grid: 1/16, 1/8t, 1/16+1/8t, ...")
     ] = None,
-    expand_repeats: Annotated[bool, Option("--expand-repeats", help="ABC: play repeats and endings out.")] = False,
+    expand_repeats: Annotated[bool, Option("--expand-repeats", help="ABC: write out repeats and endings.")] = False,
 ) -> Options:
     """The options of a reader from what was typed."""
     return {
@@ -83,8 +82,7 @@ def refuse_options(options: Options) -> None:
 def tell(melody: Melody) -> Melody:
     """Print the deviations of the reading from what was written, and return the melody."""
     lines = melody.deviations
-    for line in lines[:_LINES_SHOWN]:
-        remark(line)
+    remark(*lines[:_LINES_SHOWN])
     if len(lines) > _LINES_SHOWN:
         remark(f"... and {len(lines) - _LINES_SHOWN} more; --strict stops at the first")
     return melody
@@ -93,17 +91,22 @@ def tell(melody: Melody) -> Melody:
 # -- the query of a command -------------------------------------------------------------------------------------------
 
 
+@in_panel(QUERY)
 @dataclass(frozen=True)
 class QueryChoice:
     """The query of a command as it was typed: text, a melody of a file, or a melody of the collection."""
 
-    text: str | None
-    pae: str | None
-    file: Path | None
-    id: str | None
-    number: int | None
-    notation: str | None
-    strict: bool
+    text: Annotated[
+        str | None, Argument(metavar="[QUERY]", help="The query as text: note names, ABC, or Plaine & Easie.")
+    ] = None
+    pae: Annotated[str | None, Option("--pae", help="The query as text, the same as QUERY.")] = None
+    file: Annotated[Path | None, Option("--file", help="A file with the query, in any notation.")] = None
+    id: Annotated[str | None, Option("--id", help="Id of the query in the collection, or in the --file.")] = None
+    number: NumberOption = None
+    notation: Annotated[
+        str | None, Option("--notation", help="Notation of the query: names, abc, pae, ... Default: recognised.")
+    ] = None
+    strict: Annotated[bool, Option("--strict", help="Refuse a query with mistakes in its notation.")] = False
 
     @property
     def is_given(self) -> bool:
@@ -144,28 +147,10 @@ class QueryChoice:
         return self.pae if self.text is None else self.text
 
 
-@in_panel(QUERY)
-def query_options(
-    text: Annotated[
-        str | None, Argument(metavar="[QUERY]", help="The query as text: note names, ABC, or Plaine & Easie.")
-    ] = None,
-    pae: Annotated[str | None, Option("--pae", help="The query as text, the same as QUERY.")] = None,
-    file: Annotated[Path | None, Option("--file", help="A file with the query, in any notation.")] = None,
-    id: Annotated[str | None, Option("--id", help="Id of the query in the collection, or in the --file.")] = None,
-    number: Annotated[int | None, Option("--number", min=1, help="Number of the melody in the file, from 1.")] = None,
-    notation: Annotated[
-        str | None, Option("--notation", help="Notation of the query: names, abc, pae, ... Default: recognised.")
-    ] = None,
-    strict: Annotated[bool, Option("--strict", help="Refuse a query that its notation does not allow.")] = False,
-) -> QueryChoice:
-    """The query of a command from what was typed."""
-    return QueryChoice(text, pae, file, id, number, notation, strict)
-
-
 def melody_from_file(
     path: Path, id: str | None, number: int | None, options: Options, notation: str | None = None, *, strict: bool
 ) -> Melody:
-    """The melody with this id or number, else the first, saying so when there are more. Others may be faulty."""
+    """The melody with this id or number, or the first one, with a remark if there are more. Others may be faulty."""
     from roslin.notation import records
 
     if id is not None and number is not None:
@@ -196,7 +181,7 @@ def melody_from_file(
 def load_command(
     file: Annotated[Path, Argument(help="The file to read.")],
     notation: Annotated[str | None, Option("--notation", help="Notation of the file. Default: recognised.")] = None,
-    strict: Annotated[bool, Option("--strict", help="Refuse every melody with a fault.")] = False,
+    strict: Annotated[bool, Option("--strict", help="Refuse every melody with a problem.")] = False,
     format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
     *,
@@ -239,13 +224,13 @@ def _remark(record: Record) -> str:
 def show_command(
     source: Annotated[Path, Argument(help="A file with music, or a collection, NAME.roslin.")],
     id: Annotated[str | None, Option("--id", help="Id of the melody in the collection or the file.")] = None,
-    number: Annotated[int | None, Option("--number", min=1, help="Number of the melody in the file, from 1.")] = None,
+    number: NumberOption = None,
     output: Annotated[Path | None, Option("--output", help="The file for the drawing. Default: stdout.")] = None,
     midi: Annotated[Path | None, Option("--midi", help="Also write the sound, as a MIDI file.")] = None,
     *,
     options: Options,
 ) -> None:
-    """Draw a melody as notation, an SVG picture.
+    """Draw a melody in notation, as an SVG file.
 
     Example: roslin show mine.roslin --id auld-lang-syne --output tune.svg
     """

@@ -45,8 +45,8 @@ def read_runs(texts: Sequence[str], *, tells: bool = True) -> list[Run]:
     from roslin.run import read_run
 
     runs = [read_run(path, name=name) for name, path in map(name_and_path, texts)]
-    for said in (said for run in runs for said in run.remarks if tells):
-        remark(said)
+    if tells:
+        remark(*(said for run in runs for said in run.remarks))
     return runs
 
 
@@ -65,7 +65,7 @@ def fuse_command(
     runs: RunsArgument,
     output: Annotated[Path, Option("--output", "-o", help="The file to write: .run, .csv, .json or .parquet.")],
     method: Annotated[
-        FusionMethod, Option("--method", help="CombSUM, CombMNZ, or reciprocal ranks.")
+        FusionMethod, Option("--method", help="Fusion method: CombSUM, CombMNZ, or reciprocal ranks.")
     ] = FusionMethod.sum,
     scale: Annotated[
         FusionScale, Option("--scale", help="How the scores of each list are made comparable (not for rrf).")
@@ -83,8 +83,7 @@ def fuse_command(
 
     given = read_runs(runs)
     fused = fuse_runs(given, method.value, scale.value, weights=_weights(weights), name=output.name.partition(".")[0])
-    for said in fused.remarks:
-        remark(said)
+    remark(*fused.remarks)
     fused.write(output)
     queries, hits = counted(len(fused.queries), "query", "queries"), counted(len(fused), "hit")
     remark(f"written to {output}: {queries}, {hits} of {counted(len(given), 'run')}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from roslin.cli.filter import Narrowing, filter_options
+from roslin.cli.filter import Narrowing
 from roslin.cli.options import (
     COMPARE,
     OUTPUT,
@@ -20,20 +21,23 @@ from roslin.cli.options import (
     DaskOption,
     PluginOption,
     ThreadsOption,
+    in_panel,
     matcher_options,
     with_options,
     work_of,
 )
 from roslin.cli.output import FormatOption, OutputFormat, print_rows, print_table, progress_bar, remark, write_file
-from roslin.cli.reading import QueryChoice, query_options, reading_options, tell
+from roslin.cli.reading import QueryChoice, reading_options, tell
 from roslin.display.table import Table
 
 if TYPE_CHECKING:
     from roslin.cli.options import ChosenMatcher
     from roslin.cli.reading import Searched
+    from roslin.matchers.explanation import Explanation
     from roslin.melody import Melody
     from roslin.notation import Options
     from roslin.run import Run
+    from roslin.run.run import Hit
 
 
 class Direction(StrEnum):
@@ -44,34 +48,57 @@ class Direction(StrEnum):
     both = "both"
 
 
+DirectionOption = Annotated[
+    Direction | None,
+    Option("--direction", help="Search for the query upside down, backwards, or both.", rich_help_panel=COMPARE),
+]
+SecondsOption = Annotated[
+    float | None, Option("--seconds", help="Time limit in seconds. Results found by then are printed.")
+]
 _LEAST_SECONDS = 1e-3  # for another reading of the query, when the time is over
 
 
-@with_options(asked=query_options, wanted=matcher_options, options=reading_options, narrowing=filter_options)
+@in_panel(OUTPUT)
+@dataclass(frozen=True)
+class Presentation:
+    """How a ranked list is printed, and to which files it is also written."""
+
+    k: Annotated[int, Option("-k", min=1, help="Number of results.")] = 10
+    html: Annotated[Path | None, Option("--html", help="Also write the results as an HTML page.")] = None
+    run_file: Annotated[Path | None, Option("--run", help="Also write the results as a TREC run (or .csv, .json).")] = (
+        None
+    )
+    format: FormatOption = OutputFormat.table
+
+    def show(self, collection: Searched, query: Melody, run: Run) -> None:
+        """Write the files, then print: the reader of the output may stop early, and the files must be complete."""
+        from roslin.rows import form_of, write_text
+
+        if self.html is not None:
+            write_page(collection, query, run, self.html)
+            remark(f"page written to {self.html}")
+        if self.run_file is not None:
+            if form_of(self.run_file) in (".csv", ".json", ".parquet"):
+                run.write(self.run_file)
+            else:
+                write_text(self.run_file, run.to_trec())
+        print_run(collection, run, self.format, query)
+
+
+@with_options(
+    shown=Presentation, asked=QueryChoice, wanted=matcher_options, options=reading_options, narrowing=Narrowing
+)
 def search_command(
     collection: Annotated[Path, Argument(help="The collection, NAME.roslin, or a folder of shards.")],
+    shown: Presentation,
     sure: Annotated[bool, Option("--sure", help="Only results above chance.", rich_help_panel=COMPARE)] = False,
-    k: Annotated[int, Option("-k", min=1, help="Number of results.", rich_help_panel=OUTPUT)] = 10,
     radius: Annotated[
         float | None, Option("--radius", min=0, help="Largest distance to include.", rich_help_panel=COMPARE)
     ] = None,
-    direction: Annotated[
-        Direction | None,
-        Option("--direction", help="Search for the query upside down, backwards, or both.", rich_help_panel=COMPARE),
-    ] = None,
+    direction: DirectionOption = None,
     threads: ThreadsOption = 1,
-    seconds: Annotated[
-        float | None, Option("--seconds", help="Time limit in seconds. Results found by then are printed.")
-    ] = None,
+    seconds: SecondsOption = None,
     dask: DaskOption = None,
-    html: Annotated[
-        Path | None, Option("--html", help="Also write the results as an HTML page.", rich_help_panel=OUTPUT)
-    ] = None,
-    run_file: Annotated[
-        Path | None,
-        Option("--run", help="Also write the results as a TREC run (or .csv, .json).", rich_help_panel=OUTPUT),
-    ] = None,
-    format: FormatOption = OutputFormat.table,
     _plugins: PluginOption = None,
     *,
     asked: QueryChoice,
@@ -79,28 +106,19 @@ def search_command(
     options: Options,
     narrowing: Narrowing,
 ) -> None:
-    """Find the melodies most similar to a query, in the whole collection or among the melodies that the filters leave.
+    """Find the melodies most similar to a query in a collection, or in the part that filters leave.
 
     Example: roslin search mine.roslin "%G-2@3/4 '4CDE/2.F" -k 5 --where composer=gretry
     """
     from roslin.api import Collection
-    from roslin.distributed.shards import Shards, is_sharded
-    from roslin.errors import ArgumentError
-    from roslin.rows import form_of, write_text
+    from roslin.melody.variants import DIRECTIONS
 
     chosen, is_cut = wanted
-    shards = is_sharded(collection)
-    if dask and not shards:
-        raise ArgumentError(f"{collection}: a cluster searches shards; make some with: roslin collection shard")
-    if shards and (is_cut or narrowing.is_asked):
-        raise ArgumentError(
-            "shards cannot be searched with filters, or with a matcher that does not support this --place"
-        )
-    with Shards(collection) if shards else Collection(collection) as opened:
+    with _opened(collection, dask, is_whole=not (is_cut or narrowing.is_asked)) as opened:
         found = asked.readings(opened, options)
         if direction is not None:
-            found = [_turned(found[0], direction)]
-        within = None if isinstance(opened, Shards) else narrowing.selected(opened, found[0])
+            found = [DIRECTIONS[direction](found[0])]
+        within = narrowing.selected(opened, found[0]) if isinstance(opened, Collection) else None
         began = time.monotonic()
 
         with progress_bar("Searching", total=1.0) as progress:
@@ -109,13 +127,13 @@ def search_command(
                 left = seconds
                 if seconds is not None and query is not found[0]:
                     left = max(seconds - (time.monotonic() - began), _LEAST_SECONDS)
-                if isinstance(opened, Shards):
-                    with work_of(dask, threads, left, progress) as work:
-                        return opened.search(query, chosen, k, exclude=asked.itself, radius=radius, work=work)
-                return opened.search(
-                    query, chosen, k, place="start" if is_cut else None, within=within, exclude=asked.itself,
-                    radius=radius, threads=threads, seconds=left, progress=progress,
-                )  # fmt: skip
+                if isinstance(opened, Collection):
+                    return opened.search(
+                        query, chosen, shown.k, place="start" if is_cut else None, within=within, exclude=asked.itself,
+                        radius=radius, threads=threads, seconds=left, progress=progress,
+                    )  # fmt: skip
+                with work_of(dask, threads, left, progress) as work:
+                    return opened.search(query, chosen, shown.k, exclude=asked.itself, radius=radius, work=work)
 
             if asked.itself or direction is not None:
                 query, run = found[0], searched(found[0])
@@ -125,22 +143,25 @@ def search_command(
                 query, run, _ = surest(found, searched, opened.__getitem__)
         if len(found) > 1:
             tell(query)
-        run = run.matches if sure else run
-        if html is not None:
-            write_page(opened, query, run, html)
-            remark(f"page written to {html}")
-        if run_file is not None:
-            if form_of(run_file) in (".csv", ".json", ".parquet"):
-                run.write(run_file)
-            else:
-                write_text(run_file, run.to_trec())
-        # Last: the reader of the output may stop early, and the files must be complete even then.
-        print_run(opened, run, format, query)
+        shown.show(opened, query, run.matches if sure else run)
 
 
-def _turned(query: Melody, direction: Direction) -> Melody:
-    query = query if direction is Direction.retrograde else query.inverted()
-    return query if direction is Direction.inverted else query.retrograde()
+def _opened(path: Path, dask: str | None, *, is_whole: bool) -> Searched:
+    """A collection, or shards if all melodies are searched as they are."""
+    from roslin.api import Collection
+    from roslin.collection.files import is_sharded
+    from roslin.distributed.shards import Shards
+    from roslin.errors import ArgumentError
+
+    if is_sharded(path):
+        if not is_whole:
+            raise ArgumentError(
+                "shards cannot be searched with filters, or with a matcher that does not support this --place"
+            )
+        return Shards(path)
+    if dask:
+        raise ArgumentError(f"{path}: a cluster searches shards; make some with: roslin collection shard")
+    return Collection(path)
 
 
 def print_run(collection: Searched, run: Run, format: OutputFormat, query: Melody | None = None) -> None:
@@ -166,8 +187,7 @@ def print_run(collection: Searched, run: Run, format: OutputFormat, query: Melod
         }
         for hit, melody in zip(run, collection.melodies(collection.numbers(run.ids)), strict=True)
     ]
-    for line in _heading(run, query):
-        remark(line)
+    remark(*_heading(run, query))
     about = ("id", "title", "composer", "key", "metre")
     if format is not OutputFormat.table:
         unfinished = () if run.is_complete else ("unfinished",)
@@ -187,7 +207,7 @@ def print_run(collection: Searched, run: Run, format: OutputFormat, query: Melod
 
 
 def _heading(run: Run, query: Melody | None) -> Iterator[str]:
-    """What a person must know about a list before reading it."""
+    """The lines above a list of results."""
     from roslin.display.text import counted
     from roslin.run.meaning import FEW_NOTES
 
@@ -217,7 +237,7 @@ def write_page(collection: Searched, query: Melody, run: Run, target: Path) -> N
     write_whole(target, results_page(query, run, melodies, note))
 
 
-@with_options(asked=query_options, wanted=matcher_options, options=reading_options)
+@with_options(asked=QueryChoice, wanted=matcher_options, options=reading_options)
 def explain_command(
     collection: CollectionArgument,
     candidate: Annotated[str, Argument(help="The id of a melody of the collection.")],
@@ -240,8 +260,7 @@ def explain_command(
     """
     from roslin.api import Collection
     from roslin.notation.query import has_readings, surest
-    from roslin.run.meaning import by_chance
-    from roslin.search.engines.everything import beginnings, onsets_compared
+    from roslin.search.refine import beginnings, onsets_compared
 
     chosen, is_cut = wanted
     with Collection(collection) as opened:
@@ -270,6 +289,12 @@ def explain_command(
 
         write_file(html, explanation_page(explanation, f"Roslin {version('roslin')}; {collection.name}."), "page")
     # Last: the reader of the output may stop early, and the files must be complete even then.
+    _print_explanation(explanation, hit, format)
+
+
+def _print_explanation(explanation: Explanation, hit: Hit | None, format: OutputFormat) -> None:
+    from roslin.run.meaning import by_chance
+
     if format is OutputFormat.json:
         typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False, indent=1))
     elif format is OutputFormat.tsv:

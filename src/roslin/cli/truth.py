@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from roslin.cli.options import command_group, with_options
+from roslin.cli.options import SeedOption, command_group, with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, progress_bar, remark, write_file
 from roslin.cli.truth_options import (
     QueryOption,
     RankingsFile,
-    SeedOption,
     ShufflesOption,
     TruthOutput,
     check_output,
@@ -25,6 +24,7 @@ from roslin.cli.truth_options import (
     strength_method,
     write_and_say,
 )
+from roslin.display.text import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from roslin.truth import Method, Rankings
 
 app = command_group(
-    "Build ground truths from people's judgements.\n\nExample: roslin truth group rankings.csv -o truth.qrel"
+    "Build ground truths from rankings and votes.\n\nExample: roslin truth group rankings.csv -o truth.qrel"
 )
 _REPORTS = (".html", ".svg", ".tex", ".csv")
 
@@ -41,12 +41,13 @@ _REPORTS = (".html", ".svg", ".tex", ".csv")
 @app.command("group")
 @with_options(rankings=rankings_file, method=grouping_method)
 def group_command(
-    rankings: RankingsFile,
-    method: Method,
     output: TruthOutput = None,
     shuffles: ShufflesOption = 1000,
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
+    *,
+    rankings: RankingsFile,
+    method: Method,
 ) -> None:
     """Group ranked candidates, and show how many groups noise would give and how certain each boundary is.
 
@@ -62,8 +63,7 @@ def group_command(
     write_and_say(found.truth, output)
     for name, each in found.queries.items():
         remark("; ".join(part for part in (f"query {name}: {each.sentence}", each.agreement) if part))
-        for doubt in each.doubts:
-            remark(f"query {name}: {doubt}")
+        remark(*(f"query {name}: {doubt}" for doubt in each.doubts))
     _remark_experts(said, found.left_out)
     print_table(found.lists().only(*SHOWN), format)
 
@@ -78,23 +78,19 @@ def _remark_experts(said: Rankings, left_out: Sequence[str]) -> None:
     )
     for names, what in ((outliers, "disagree with the others"), (careless(said), failed)):
         if names:
-            remark(f"{what}: {_some(names)} (roslin truth experts has the figures)")
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"{', '.join(names[:5])}{more}"
+            remark(f"{what}: {some_of(names)} (roslin truth experts has the figures)")
 
 
 @app.command("consistency")
 @with_options(rankings=rankings_file, method=consistency_method)
 def consistency_command(
-    truth: Annotated[Path, Argument(help="The truth.")],
-    rankings: RankingsFile,
-    method: Method,
+    truth: Annotated[Path, Argument(help="The ground truth file.")],
     pairs: Annotated[bool, Option("--pairs", help="List the pairs and triples by name.")] = False,
     pivots: Annotated[bool, Option("--pivots", help="List every position of each list.")] = False,
     format: FormatOption = OutputFormat.table,
+    *,
+    rankings: RankingsFile,
+    method: Method,
 ) -> None:
     """Measure how consistent the lists of a truth are with the rankings that it was made from.
 
@@ -124,8 +120,6 @@ def consistency_command(
 @app.command("report")
 @with_options(rankings=rankings_file, method=grouping_method)
 def report_command(
-    rankings: RankingsFile,
-    method: Method,
     output: Annotated[Path, Option("--output", "-o", help="The report: .html, .svg, .tex or .csv.")],
     melodies: Annotated[
         Path | None, Option("--melodies", help="A collection or a file with the candidates, to draw them.")
@@ -136,6 +130,9 @@ def report_command(
     ] = None,
     shuffles: ShufflesOption = 1000,
     seed: SeedOption = 2005,
+    *,
+    rankings: RankingsFile,
+    method: Method,
 ) -> None:
     """Write the tables of a ground truth, with plots of all ranks.
 
@@ -182,7 +179,7 @@ def _melodies(path: Path, said: Rankings) -> dict[str, Melody]:
 
 
 def _years(path: Path) -> list[float]:
-    """Years of experience, one number an expert."""
+    """Years of experience, one number per participant."""
     from roslin.rows import number, refuse, table_rows
 
     years: dict[str, float] = {}
@@ -193,7 +190,7 @@ def _years(path: Path) -> list[float]:
         if not 0 <= value < float("inf"):
             raise refuse("bad years", expected="0 or more", found=cells["years"], file=str(path), line=line)
         if expert in years:
-            raise refuse(f"expert {expert} again", expected="each expert once", file=str(path), line=line)
+            raise refuse(f"participant {expert} again", expected="each participant once", file=str(path), line=line)
         years[expert] = value
     if not years:
         raise refuse("no experience", expected="at least one row with expert,years", found="none", file=str(path))
@@ -202,7 +199,7 @@ def _years(path: Path) -> list[float]:
 
 @app.command("experts")
 @with_options(rankings=rankings_file)
-def experts_command(rankings: RankingsFile, format: FormatOption = OutputFormat.table) -> None:
+def experts_command(format: FormatOption = OutputFormat.table, *, rankings: RankingsFile) -> None:
     """Show how well each participant agrees with the others, and which were careless.
 
     Example: roslin truth experts rankings.csv
@@ -215,11 +212,12 @@ def experts_command(rankings: RankingsFile, format: FormatOption = OutputFormat.
 @app.command("power")
 @with_options(rankings=rankings_file, method=pair_method)
 def power_command(
-    rankings: RankingsFile,
-    method: Method,
     power: Annotated[float, Option("--power", help="Probability with which a difference should be found.")] = 0.8,
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
+    *,
+    rankings: RankingsFile,
+    method: Method,
 ) -> None:
     """Estimate how many more participants would separate neighbouring candidates.
 
@@ -229,12 +227,14 @@ def power_command(
 
     said = rankings.read()
     found = {}
-    with progress_bar("drawing experts", len(said)) as progress:
+    with progress_bar("drawing participants", len(said)) as progress:
         for number, (name, each) in enumerate(method.considered(said).items()):
             progress(number, name)
             found[name] = more_experts(each, method, power, seed)
     if any(pair.needed is None for pairs in found.values() for pair in pairs):
-        remark(f"needed is empty where not even {MOST_EXPERTS} experts like these would do, or too little is known")
+        remark(
+            f"needed is empty if {MOST_EXPERTS} participants like these would not be enough, or if too little is known"
+        )
     print_table(neighbours(found), format)
 
 
@@ -244,8 +244,6 @@ def power_command(
 @app.command("strengths")
 @with_options(rankings=rankings_file, method=strength_method)
 def strengths_command(
-    rankings: RankingsFile,
-    method: Method,
     output: TruthOutput = None,
     resamples: Annotated[
         int, Option("--resamples", help="Number of resampled panels of participants, for the intervals.")
@@ -253,6 +251,9 @@ def strengths_command(
     shuffles: ShufflesOption = 100,
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
+    *,
+    rankings: RankingsFile,
+    method: Method,
 ) -> None:
     """Group candidates by their strength (Plackett-Luce).
 
@@ -265,8 +266,7 @@ def strengths_command(
     with progress_bar("fitting", len(said)) as progress:
         found = study_strengths(said, method, resamples, shuffles, seed, progress=progress)
     write_and_say(found.truth, output)
-    for sentence in found.sentences:
-        remark(sentence)
+    remark(*found.sentences)
     print_table(found.table, format)
 
 
@@ -274,11 +274,11 @@ def strengths_command(
 def votes_command(
     votes: Annotated[Path, Argument(help="CSV with query,first,second,answer: a, b or s (the same).")],
     output: TruthOutput = None,
-    model: Annotated[str, Option("--model", help="segments or bradley-terry.")] = "segments",
-    margin: Annotated[int, Option("--margin", help="segments: the lead in votes that counts.")] = 2,
-    rule: Annotated[str, Option("--rule", help="bradley-terry: all, any or prev.")] = "all",
-    tails: Annotated[int, Option("--tails", help="bradley-terry: 1 or 2.")] = 2,
-    alpha: Annotated[float, Option("--alpha", help="bradley-terry: a p-value below is a difference.")] = 0.25,
+    model: Annotated[str, Option("--model", help="Method: segments or bradley-terry.")] = "segments",
+    margin: Annotated[int, Option("--margin", help="segments: smallest lead in votes that counts.")] = 2,
+    rule: Annotated[str, Option("--rule", help="bradley-terry: a group must differ from all, any or prev.")] = "all",
+    tails: Annotated[int, Option("--tails", help="bradley-terry: tails of the test, 1 or 2.")] = 2,
+    alpha: Annotated[float, Option("--alpha", help="bradley-terry: p-value below which candidates differ.")] = 0.25,
     against: Annotated[Path | None, Option("--against", help="Print a comparison with this truth.")] = None,
     shuffles: ShufflesOption = 200,
     seed: SeedOption = 2005,
@@ -300,15 +300,14 @@ def votes_command(
         found = study_votes(given, model, margin, Method(rule, tails, alpha), shuffles, seed, progress=progress)
     shown = found.table if against is None else likenesses(compare_truths(found.truth, read_truth(against)))
     write_and_say(found.truth, output)
-    for sentence in found.sentences:
-        remark(sentence)
+    remark(*found.sentences)
     print_table(shown, format)
 
 
 @app.command("simulate")
 def simulate_command(
     output: Annotated[Path, Option("--output", "-o", help="The rankings: .csv.")],
-    model: Annotated[str, Option("--model", help="mallows or plackett-luce.")] = "mallows",
+    model: Annotated[str, Option("--model", help="Model of the rankings: mallows or plackett-luce.")] = "mallows",
     queries: Annotated[int | None, Option("--queries", min=1, help="Number of queries. Default: 11.")] = None,
     experts: Annotated[int, Option("--experts", min=1, help="Number of participants.")] = 30,
     candidates: Annotated[
@@ -379,8 +378,7 @@ def compare_command(
     from roslin.truth.tables import compare_truths, likenesses, placed_otherwise, places
 
     first, second = read_truth(truth), read_truth(other)
-    for note in (*first.notes, *second.notes):
-        remark(note)
+    remark(*first.notes, *second.notes)
     if query:
         first, second = first.only(query), second.only(query)
     shared = [each for each in first if each in second]
@@ -388,7 +386,7 @@ def compare_command(
         raise ArgumentError(f"{truth} and {other} have no query in common")
     for path, one, another in ((truth, first, second), (other, second, first)):
         if alone := [each for each in one if each not in another]:
-            remark(f"only in {path}: {_some(alone)}")
+            remark(f"only in {path}: {some_of(alone)}")
     first, second = first.only(shared), second.only(shared)
     found = compare_truths(first, second)
     remark(
@@ -408,10 +406,10 @@ def convert_command(
     truth: Annotated[Path, Argument(help="A truth.")],
     output: Annotated[Path, Argument(help="The file to write: .qrel, .txt, .json or .csv.")],
     read_as: Annotated[
-        str | None, Option("--from", help="Form of the file: qrel, grouped, trec, json or csv. Default: recognised.")
+        str | None, Option("--from", help="Format of the file: qrel, grouped, trec, json or csv. Default: recognised.")
     ] = None,
     write_as: Annotated[
-        str | None, Option("--to", help="Form to write: grouped, trec, json or csv. Default: by the ending.")
+        str | None, Option("--to", help="Format to write: grouped, trec, json or csv. Default: by the suffix.")
     ] = None,
 ) -> None:
     """Write a truth in another form, and list anything that is lost.
@@ -424,8 +422,5 @@ def convert_command(
     truth_writer(output, write_as)
     spare(truth, output)
     found = read_truth(truth, read_as)
-    for note in found.notes:
-        remark(note)
-    for loss in convert_truth(found, output, write_as):
-        remark(loss)
+    remark(*found.notes, *convert_truth(found, output, write_as))
     remark(f"written to {output}")

@@ -1,4 +1,4 @@
-"""What the commands of `roslin truth` share: where rankings are, how groups are made, and where a truth goes."""
+"""Options that the commands of `roslin truth` share: the rankings, the grouping, and the file of the truth."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 TruthOutput = Annotated[Path | None, Option("--output", "-o", help="Also write the truth: .qrel, .txt, .json or .csv.")]
 RuleOption = Annotated[str, Option("--rule", help="When a group begins: all, any or prev.")]
 TailsOption = Annotated[int, Option("--tails", help="Number of tails of the test: 1 or 2.")]
-AlphaOption = Annotated[float, Option("--alpha", help="A p-value below this is a difference.")]
+AlphaOption = Annotated[float, Option("--alpha", help="The p-value below which candidates differ.")]
 ScopeOption = Annotated[
     str, Option("--scope", help="Compare a candidate with its group (group) or all earlier ones (list).")
 ]
-TestOption = Annotated[str, Option("--test", help="asymptotic, exact, permutation or paired.")]
+TestOption = Annotated[str, Option("--test", help="Test: asymptotic, exact, permutation or paired.")]
 WayOption = Annotated[
     str,
     Option(
@@ -48,7 +48,6 @@ CorrectionOption = Annotated[str | None, Option("--correction", help="Correction
 ShufflesOption = Annotated[
     int, Option("--shuffles", min=0, help="Number of shuffled copies to compare with (0: none).")
 ]
-SeedOption = Annotated[int, Option("--seed", min=0, help="Random seed.")]
 QueryOption = Annotated[list[str] | None, Option("--query", metavar="ID", help="Only this query. Can be repeated.")]
 
 
@@ -121,7 +120,7 @@ def pair_method(
 
 def consistency_method(
     way: WayOption = "roslin",
-    tails: Annotated[int, Option("--tails", help="1 (ADR-1) or 2 (ADR-2).")] = 1,
+    tails: Annotated[int, Option("--tails", help="Tails of the test: 1 (ADR-1) or 2 (ADR-2).")] = 1,
     alpha: AlphaOption = 0.25,
     test: TestOption = "asymptotic",
     unranked: UnrankedOption = None,
@@ -172,7 +171,6 @@ def write_and_say(truth: Truth, output: Path | None) -> None:
 
     if output is not None:
         write_truth(truth, output)
-    for note in truth.notes:
-        remark(note)
+    remark(*truth.notes)
     if output is not None:
         remark(f"written to {output}")

@@ -5,11 +5,11 @@
         arrays["notes"][:] = ...
     arrays = file.read()                                        # None: not there, of another kind, or damaged
 
-The file is sealed (`files`). After the seal comes a line that says what the file is, with the names, types and
-lengths of its arrays, filled up with spaces; then the arrays one after another, each at a multiple of 64 bytes.
+The file is sealed (`files`). After the seal comes a line with the kind of file and the names, types and lengths of its
+arrays, padded with spaces. The arrays follow, each at a multiple of 64 bytes.
 
 The arrays of a collection itself are `.npy` files, which other programs read as well. `checksums-TOKEN.txt` has a line
-for each file of a state, in the form of the program `sha256sum`; a writer makes it before it publishes. Opening a
+for each file of a state, in the form of the program `sha256sum`. A writer makes it before it publishes. Opening a
 collection compares the checksums, then checks the numbers that kernels rely on. Checksums would be enough against
 faults of disks; but a folder may come from anywhere, and a wrong offset sends a compiled loop out of its array. Both
 happen once for each state and are remembered (`files.Remembered`).
@@ -25,7 +25,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeVar
@@ -43,6 +43,7 @@ from roslin.collection.files import (
     array_dtype,
     array_header,
     checksum_of,
+    connected,
     derived_files,
     is_sealed,
     read_sealed,
@@ -91,7 +92,7 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True)
 class ArrayFile:
-    """A file of arrays. `kind` says what they are, of which version, and what they were made with."""
+    """A file of arrays. `kind` names the contents, their version and the parameters that they were made with."""
 
     path: Path
     kind: str
@@ -176,7 +177,7 @@ def _reserve(file: BinaryIO, size: int) -> None:
 def derived(
     file: ArrayFile, remembered: Remembered, value_of: Callable[[Arrays], _Value | None], fill: Callable[[Room], Arrays]
 ) -> _Value:
-    """What was made from a state of a collection: read if it is there and safe, otherwise made and written.
+    """A value derived from a state of a collection: read if a safe file has it, else computed and written.
 
     `value_of` gives None for arrays that a kernel cannot trust. `fill` makes the arrays in the room that it is given.
     Where the folder cannot be written to, they are made in memory, which costs a moment each time.
@@ -188,11 +189,8 @@ def derived(
 
     value = found()
     if value is None:
-        try:
+        with suppress(OSError):
             file.fill(fill)
-        except OSError:
-            value = value_of(fill(room_in_memory(file.dtypes)))
-        else:
             value = found()
     if value is None:
         value = value_of(fill(room_in_memory(file.dtypes)))
@@ -223,12 +221,12 @@ def read_checksums(folder: Path, token: str) -> dict[str, str]:
     return {name: checksum for checksum, name in rows}
 
 
-def verified_arrays(folder: Path, token: str) -> dict[str, Array]:
+def verified_arrays(folder: Path, token: str, *, has_checksums: bool = True) -> dict[str, Array]:
     """The arrays of a state, mapped into memory. One that is not what was written, or unsafe, is refused.
 
-    What was seen once is remembered. A file that is not there raises `FileNotFoundError`.
+    The answer is remembered. A file that is not there raises `FileNotFoundError`.
     """
-    checksums = read_checksums(folder, token)
+    checksums = read_checksums(folder, token) if has_checksums else {}
     names = [DATABASE, *(state_path(folder, name, token).name for name in ARRAY_NAMES)]
     remembered = Remembered(folder, token)
     stamps = remembered.stamps(names)
@@ -236,7 +234,7 @@ def verified_arrays(folder: Path, token: str) -> dict[str, Array]:
         return {name: open_array(folder, name, token) for name in ARRAY_NAMES}
     arrays = {name: open_array(folder, name, token) for name in ARRAY_NAMES}  # of the right sizes, before all is read
     for name in names:
-        if _checksum(folder, name) != checksums.get(name):
+        if has_checksums and _checksum(folder, name) != checksums.get(name):
             raise damaged(folder, name)
     for name, fault in unsafe(arrays):
         raise damaged(folder, state_path(folder, name, token).name, fault)
@@ -245,11 +243,11 @@ def verified_arrays(folder: Path, token: str) -> dict[str, Array]:
 
 
 def is_as_written(folder: Path, token: str) -> bool:
-    """Whether nothing speaks against the database: one byte of it says which format it has."""
+    """Whether the byte of the database that holds its format is valid."""
     try:
         return read_checksums(folder, token).get(DATABASE, "") in ("", checksum_of(folder / DATABASE))
     except FileNotFoundError:
-        return True  # formats before 4 had no checksums
+        return True  # the format before has no checksums
 
 
 def _checksum(folder: Path, name: str) -> str:
@@ -324,13 +322,10 @@ def missing(folder: Path, error: FileNotFoundError, token: str) -> DamagedError:
 def _sources(folder: Path) -> str:
     """The names of the sources, as far as the database knows them."""
     try:
-        database = sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?immutable=1", uri=True)
-        try:
+        with closing(connected(folder)) as database:
             rows = database.execute(
                 "SELECT DISTINCT source FROM melodies WHERE source <> '' ORDER BY source"
             ).fetchall()
-        finally:
-            database.close()
     except sqlite3.Error:
         return ""
     named = [shortened(str(row[0])) for row in rows[:_SOURCES_NAMED]]
@@ -338,10 +333,9 @@ def _sources(folder: Path) -> str:
 
 
 def unsafe(arrays: Mapping[str, Array]) -> Iterator[tuple[str, str]]:
-    """What a kernel could not trust: the array and what is wrong with it."""
+    """Each array that a kernel could not trust, with the reason."""
     for rows, offsets in (("notes", "offsets"), ("barlines", "bar_offsets")):
-        starts = arrays[offsets]
-        if starts[0] != 0 or starts[-1] != len(arrays[rows]) or (starts[1:] < starts[:-1]).any():
+        if not divides(arrays[offsets], len(arrays[rows])):
             yield offsets, f"does not divide the {len(arrays[rows])} rows of {rows}"
     for name in ("notes", "barlines"):
         for start in range(0, len(arrays[name]), _ROWS_AT_ONCE):
@@ -352,8 +346,13 @@ def unsafe(arrays: Mapping[str, Array]) -> Iterator[tuple[str, str]]:
                 break
 
 
+def divides(offsets: Numbers, rows: int) -> bool:
+    """Whether offsets begin with 0, never fall, and end with the number of rows."""
+    return bool(len(offsets) and offsets[0] == 0 and offsets[-1] == rows and (offsets[1:] >= offsets[:-1]).all())
+
+
 def out_of_range(notes: Array, barlines: Numbers | None = None) -> str:
-    """What of a note table, and of bar lines, no kernel expects; nothing in words when all is well."""
+    """The first value of the notes or bar lines that no kernel expects, in words; "" if there is none."""
     for field, limits in _RANGES.items():
         if fault := _outside(field, notes[field], limits):
             return fault

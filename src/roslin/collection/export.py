@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from roslin.errors import FormatError, MissingExtraError, NotationError, UnknownNameError
 from roslin.melody import Melody
@@ -18,7 +19,7 @@ _PARQUET_ROWS = 10_000
 def export(melodies: Iterable[Melody], target: str | Path, format: str | None = None) -> tuple[int, int]:
     """Write melodies to a file; (how many were written, how many the format cannot hold).
 
-    The format is told by the suffix unless it is named. The file appears when it is complete.
+    The suffix decides the format unless one is given. The file appears when it is complete.
     """
     target = Path(target)
     name = format or {".parquet": "parquet", ".pae": "pae", ".jsonl": "jsonl"}.get(target.suffix)
@@ -32,14 +33,16 @@ def export(melodies: Iterable[Melody], target: str | Path, format: str | None = 
 
 
 def _export_jsonl(melodies: Iterable[Melody], target: Path) -> tuple[int, int]:
+    count = 0
     with target.open("w", encoding="utf-8") as file:
-        return _lines(melodies, file, jsonl.write_jsonl), 0
+        for count, melody in enumerate(melodies, start=1):  # noqa: B007 - the last count is the answer
+            file.write(jsonl.write_jsonl(melody) + "\n")
+    return count, 0
 
 
 def _export_pae(melodies: Iterable[Melody], target: Path) -> tuple[int, int]:
     """`@start:ID ... @end:ID` blocks of fields, the music rewritten in the code's own spelling."""
-    skipped = 0
-    written = 0
+    written = skipped = 0
     with target.open("w", encoding="utf-8") as file:
         for melody in melodies:
             try:
@@ -47,24 +50,11 @@ def _export_pae(melodies: Iterable[Melody], target: Path) -> tuple[int, int]:
             except NotationError:
                 skipped += 1
                 continue
-            named = [
-                f"@{name}:{_one_line(getattr(melody, name))}" for name in ("title", "composer") if getattr(melody, name)
-            ]
+            known = {name: " ".join((getattr(melody, name) or "").split()) for name in ("title", "composer")}
+            named = [f"@{name}:{text}" for name, text in known.items() if text]
             file.write("\n".join([f"@start:{melody.id}", *named, fields, f"@end:{melody.id}", "", ""]))
             written += 1
     return written, skipped
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _lines(melodies: Iterable[Melody], file: IO[str], write: Callable[[Melody], str]) -> int:
-    count = 0
-    for melody in melodies:
-        file.write(write(melody) + "\n")
-        count += 1
-    return count
 
 
 def _export_parquet(melodies: Iterable[Melody], target: Path) -> tuple[int, int]:
@@ -73,18 +63,14 @@ def _export_parquet(melodies: Iterable[Melody], target: Path) -> tuple[int, int]
         import pyarrow.parquet as pq
     except ImportError:
         raise MissingExtraError("writing Parquet", "pyarrow", "parquet") from None
-    schema = _parquet_schema(pa)
-    count = 0
-    rows: list[dict[str, Any]] = []
+    schema, count, rest = _parquet_schema(pa), 0, iter(melodies)
     with pq.ParquetWriter(target, schema) as writer:
-        for melody in melodies:
-            rows.append(_parquet_row(melody))
-            count += 1
-            if len(rows) == _PARQUET_ROWS:
-                writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-                rows.clear()
-        writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-    return count, 0
+        while True:
+            rows = [_parquet_row(melody) for melody in islice(rest, _PARQUET_ROWS)]
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+            count += len(rows)
+            if len(rows) < _PARQUET_ROWS:
+                return count, 0
 
 
 _TEXT_COLUMNS = (*METADATA_FIELDS, "clef", "key_signature", "metre", "music", "notation")

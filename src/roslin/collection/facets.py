@@ -1,12 +1,12 @@
 """Facets: what the melodies of a list are by, in which key, for whom, where and from when, with how many have it.
 
-A field's values are those that filters compare (folding.py): without accents, in one case, keys by their names; a date
+A field's values are those that filters compare (folding.py): without accents, in one case, keys by their names. A date
 counts by its century; of chant, mode, genre and feast. A value is shown as most melodies write it.
 
 All is read once for a state of a collection: for every field a small number for each melody. Counting a list, and
 narrowing it, are then a look at these numbers, so both are cheap however long the list is.
 
-Counts say what a choice would leave: those of one field count the melodies that pass what is chosen in all other
+A count is the number of melodies that a choice would leave: it counts the melodies that pass the choices in all other
 fields. So a second value of the same field, which would add to the list, keeps its count.
 """
 
@@ -28,7 +28,7 @@ from roslin.types import Flags, Ints, Numbers
 Chosen = Mapping[str, Sequence[str]]
 
 _UNKNOWN = -1
-# How each field is written: a column, or what a catalogue says beside them. SQL of our own.
+# The SQL for each field: a column, or an entry of `Melody.extra`.
 _WRITTEN = {
     "composer": "melodies.composer",
     "key": "melodies.key",
@@ -37,7 +37,7 @@ _WRITTEN = {
     "scoring": "melodies.extra ->> '$.scoring'",
     "library": "coalesce(melodies.extra ->> '$.siglum', melodies.extra ->> '$.library', melodies.source)",
 }
-_OF_CHANT = ("mode", "genre", "feast")  # in what the source says beside the fields of a melody
+_OF_CHANT = ("mode", "genre", "feast")  # in `Melody.extra`
 FACETS = (*_WRITTEN, CENTURY, *_OF_CHANT)
 
 
@@ -53,7 +53,7 @@ class FacetValue:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A field, its values, the most frequent first, and how many melodies of the list say nothing there."""
+    """A field, its values, the most frequent first, and the number of melodies without a value."""
 
     field: str
     values: tuple[FacetValue, ...]
@@ -85,7 +85,7 @@ class FacetTable:
         return numbers[_all(self._passes(numbers, chosen), len(numbers))]
 
     def count(self, numbers: Numbers, chosen: Chosen) -> list[Facet]:
-        """Every field of which these melodies say something; of the chosen values also those that none of them has."""
+        """Every field in which these melodies have a value, and the chosen values even if none of them has these."""
         passes = self._passes(numbers, chosen)
         found = []
         for name, field in self.fields.items():

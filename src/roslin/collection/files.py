@@ -46,7 +46,9 @@ from roslin.errors import CollectionError
 from roslin.melody import NOTE_DTYPE
 
 FORMAT_VERSION = 4
+FORMAT_BEFORE = 3  # without checksums; Roslin reads it, and every change writes the present one
 DATABASE = "collection.sqlite"
+SHARDS = "shards.json"  # in the folder of a collection that was divided (`roslin.distributed.shards`)
 REJECTS = "rejects.tsv"
 WARNINGS = "warnings.tsv"
 REVIEW = "review.jsonl"
@@ -58,13 +60,19 @@ _BLOCK = 2**20
 _MOST_BYTES = 2**20  # of a small sealed file; ours have a few lines
 _LOCK = "writer.lock"
 _NEW = ".new"
-# Exactly the names that Roslin gives: everything else in a folder belongs to somebody else.
+# Exactly the names that Roslin gives: all other files in a folder are foreign.
 _PREPARED = re.compile(
-    "|".join(rf"{name}-[0-9a-f]{{8}}\.{suffix}" for name, suffix in _SUFFIXES.items()) + rf"|\{_NEW}-[0-9a-f]{{8}}"
+    "|".join(rf"{name}-[0-9a-f]{{8}}\.{suffix}" for name, suffix in [*_SUFFIXES.items(), ("chance", "json")])
+    + rf"|\{_NEW}-[0-9a-f]{{8}}"  # chance-TOKEN.json is of the format before
 )
 _FIXED = re.compile(
     rf"{re.escape(DATABASE)}|{re.escape(REJECTS)}|{re.escape(WARNINGS)}|{re.escape(REVIEW)}|(?:{re.escape(_LOCK)}|{re.escape(REVIEW)}\.lock)(?:-journal)?"
 )
+
+
+def is_sharded(path: str | Path) -> bool:
+    """Whether a folder holds a collection that was divided."""
+    return (Path(path) / SHARDS).is_file()
 
 
 def state_path(folder: Path, name: str, token: str) -> Path:
@@ -73,7 +81,7 @@ def state_path(folder: Path, name: str, token: str) -> Path:
 
 
 def derived_files(folder: Path, token: str) -> list[Path]:
-    """What was made from one state later, as far as it is there. All of it can be made again."""
+    """The files that were derived from one state later. All of it can be made again."""
     return [path for name in DERIVED if (path := state_path(folder, name, token)).exists()]
 
 
@@ -103,7 +111,7 @@ def _scratch_path(folder: Path) -> Path:
 
 
 def array_dtype(name: str) -> np.dtype[Any]:
-    """What an array holds."""
+    """The type of an array's elements."""
     return NOTE_DTYPE if name == "notes" else np.dtype(np.int64)
 
 
@@ -153,8 +161,14 @@ def locked(path: Path, wait_s: float, busy: str) -> Iterator[None]:
         lock.close()
 
 
+def connected(folder: Path) -> sqlite3.Connection:
+    """The database of the present state, opened for reading. No file is made and none is locked."""
+    address = f"{(folder / DATABASE).absolute().as_uri()}?mode=ro&immutable=1"
+    return sqlite3.connect(address, uri=True, check_same_thread=False)
+
+
 def publish(folder: Path, database: Path) -> None:
-    """Make a database in preparation, and the arrays that it names, the current state."""
+    """Make a prepared database, and the arrays that it names, the current state."""
     sync(database)
     sync(folder)
     database.replace(folder / DATABASE)
@@ -190,7 +204,7 @@ def remove_scratch(folder: Path) -> None:
 
 
 def holds_other_files(folder: Path) -> bool:
-    """Whether something that no collection has lies in a folder. A killed first build leaves only files of ours."""
+    """Whether a folder contains files that no collection has. A killed first build leaves only files of ours."""
     return any(not _PREPARED.fullmatch(path.name) and not _FIXED.fullmatch(path.name) for path in folder.iterdir())
 
 
@@ -219,7 +233,7 @@ def _first_line(checksum: str) -> bytes:
 
 
 def seal(path: Path) -> None:
-    """Give a file whose first line was left free its checksum. Only of a file that nobody else can see yet."""
+    """Give a file whose first line was left free its checksum. Only for a file that no other process can see yet."""
     with path.open("r+b") as file:
         file.write(_first_line(checksum_of(path, SEAL_BYTES)))
 
@@ -239,7 +253,7 @@ def write_sealed(path: Path, content: str) -> None:
 
 
 def read_sealed(path: Path) -> str | None:
-    """What a small sealed file says; None when it is damaged. One that is not there raises `FileNotFoundError`."""
+    """The text of a small sealed file; None if it is damaged. One that is not there raises `FileNotFoundError`."""
     with path.open("rb") as file:
         data = file.read(_MOST_BYTES + 1)
     content = data[SEAL_BYTES:]
@@ -251,7 +265,7 @@ def read_sealed(path: Path) -> str | None:
 
 
 class _Stamp(NamedTuple):
-    """What changes when somebody writes to a file, or puts another in its place."""
+    """Properties that change when a file is written to or replaced."""
 
     size: int
     modified_ns: int
@@ -281,7 +295,7 @@ class Remembered:
         return {name: _Stamp.of(self.folder / name) for name in names}
 
     def is_whole(self, path: Path) -> bool:
-        """Whether a sealed file of the state is as it was written; it is read if it looks otherwise than before."""
+        """Whether a sealed file of the state is unchanged. It is read again only if its stamp has changed."""
         stamps = self.stamps([path.name])
         if self.holds(stamps):
             return True

@@ -1,11 +1,11 @@
 """Text as filters compare it: without accents, in one case, whatever form Unicode has for it.
 
 "Grétry", "GRÉTRY", "gretry" and "Gre" + accent + "try" are folded to the same letters. A key is folded to its name in
-one spelling (represent/keys.py), a date to its first year. What is folded when a collection is written is found by
-what is folded when it is asked for, so a change here is a change of the collection's format.
+one spelling (represent/keys.py), a date to its first year. The same folding is used when a collection is written and
+when it is searched, so a change here changes the format of collections.
 
-Scoring, library and date are what catalogues say beside the fields of a melody, in `Melody.extra`. The library is the
-siglum; where there is none, it is the source that the melody comes from.
+Scoring, library and date come from the catalogue and are in `Melody.extra`. The library is the siglum; where there is
+none, it is the source that the melody comes from.
 
 Dates are reduced to the year in which they begin. "1755", "[ca. 1740]", "[between 1784 and 1817]" have a year,
 "[174-?]" a decade, "17--", "18.sc" (RISM: the eighteenth century) and "18th century" only a century. A year anywhere in
@@ -58,7 +58,7 @@ def fold(text: str) -> str:
 
 
 def said_of(melody: Melody, field: str) -> str | None:
-    """What the source of a melody says in a field, as it is written there.
+    """The value of a field, as the source of the melody writes it.
 
     >>> tune = Melody.from_notes([0], [1], [60], source="a tune book", extra={"date": "ca. 1740"})
     >>> said_of(tune, "date"), said_of(tune, "library"), said_of(tune, "scoring")
@@ -72,7 +72,7 @@ def said_of(melody: Melody, field: str) -> str | None:
 
 
 def folded_field(field: str, value: str) -> str:
-    """What stands in a field, folded; a key by its name, a date by its first year.
+    """A field's value, folded: a key by its name, a date by its first year.
 
     >>> folded_field("key", "g-Moll"), folded_field("title", "g-Moll"), folded_field("date", "[ca. 1740]")
     ('g minor', 'g-moll', '1740')

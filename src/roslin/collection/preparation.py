@@ -4,7 +4,7 @@ Melodies stream through: notes go to the end of a file, rows into a database. Me
 A bad record never stops the work: it goes to the rejects file with its place and reason.
 
 A change begins with a copy of the present database. Melodies that are dropped leave their numbers to those that come
-next; numbers that are still free at the end go to the last melodies. So the cost of the rows is that of the change, and
+next. Numbers that are still free at the end go to the last melodies. So the cost of the rows is that of the change, and
 the arrays are copied in long pieces.
 """
 
@@ -16,7 +16,7 @@ import shutil
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -42,9 +42,9 @@ from roslin.collection.files import (
     sync,
 )
 from roslin.collection.folding import FOLDED_FIELDS
-from roslin.collection.report import BuildReport, FileCount
+from roslin.collection.report import COUNTS, BuildReport, FileCount
 from roslin.collection.sources import Incoming, MelodyRows, rows_of, texts_of
-from roslin.collection.store import METADATA_COLUMNS, REPORT, Store
+from roslin.collection.store import METADATA_COLUMNS, REPORT, Store, has_checksums
 from roslin.errors import Problem
 from roslin.melody import NOTE_DTYPE, Melody
 from roslin.notation.record import Origin, record_of
@@ -58,6 +58,7 @@ _DIGEST = "SELECT digest FROM melodies WHERE id = ?"
 _COLUMNS = ("number", *METADATA_COLUMNS, "changes", "extra", "digest")
 _INSERT_MELODY = f"INSERT INTO melodies ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 
+_NUMBERS = 4  # the first features of a `Description` are numbers, the others strings, the last its motives
 _NUMBERED = ("melodies", "folded", "features", "strings", "motives")  # tables by number
 _GONE = -1
 _ROWS_WRITTEN = 2**16  # at once
@@ -70,7 +71,7 @@ _INSERT_FOLDED = f"INSERT INTO folded VALUES ({', '.join('?' * (1 + len(FOLDED_F
 
 
 class Content(NamedTuple):
-    """What a melody has under its id. The source is None where it is only the name of a file."""
+    """The contents of a melody, without its id. The source is None where it is only the name of a file."""
 
     known: tuple[object, ...]
     source: str | None
@@ -117,7 +118,7 @@ class Preparation:
         self.unindexed = set[int]()  # numbers whose strings are not in the index yet
         self.is_replacing = False
         self.origin: Origin | None = None
-        self.taken = self.refused = self.with_warnings = self.skipped = self.replaced = self.unchanged = 0
+        self.counts: Counter[str] = Counter()  # by the names that they have in a report
         self.damage: list[Problem] = []
         self.changed: list[str] = []
         self.nameless: Counter[str] = Counter()
@@ -131,7 +132,7 @@ class Preparation:
         if self.base is not None:
             shutil.copyfile(self.base.path / DATABASE, database)
         self.connection = sqlite3.connect(database, isolation_level=None)
-        # Nobody reads this file before it is complete and synced, so no journal is needed on the way.
+        # The file is read only once it is complete and synced, so no journal is needed on the way.
         self.connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
         schema = (package_files("roslin.collection") / "schema.sql").read_text("utf-8")
         self.connection.executescript(schema)
@@ -158,29 +159,35 @@ class Preparation:
 
     def put(self, incoming: Incoming) -> None:
         """Take a record into the collection, or note why not."""
+        if incoming.is_skipped and incoming.origin is not None and not incoming.problems:
+            self.note_raw(incoming.origin.raw, incoming.origin.record, None)
+            return
         if incoming.origin is not None and incoming.origin != self.origin:
             self.origin = incoming.origin
-            self.connection.execute(_INSERT_RECORD, self.origin)
+            self.connection.execute(_INSERT_RECORD, self.origin[:3])
+            self.note_raw(self.origin.raw, self.origin.record, self.origin.digest)
         if incoming.is_skipped:
-            self.skipped += 1
+            self.counts["skipped"] += 1
             if incoming.silent is not None and not half_character([*texts_of(incoming.silent)]):
                 self._keep_silent(incoming.silent)
             self.remarks.write(incoming.problems[0])
             return
         if incoming.is_damage:
             self.damage.append(incoming.problems[0])
-        count = self.by_file.setdefault(incoming.file, FileCount())
-        if self._take(incoming):
-            self.taken += 1
-            count.taken += 1
-        else:
-            self.refused += 1
-            count.refused += 1
+        count, is_taken = self.by_file.setdefault(incoming.file, FileCount()), self._take(incoming)
+        count.taken += is_taken
+        count.refused += not is_taken
+        self.counts["taken" if is_taken else "refused"] += 1
 
     def _keep_silent(self, melody: Melody) -> None:
         known = {name: getattr(melody, name) for name in METADATA_COLUMNS} | {"extra": dict(melody.extra)}
         text = json.dumps({name: value for name, value in known.items() if value}, ensure_ascii=False)
         self.connection.execute("INSERT OR IGNORE INTO silent VALUES (?, ?, ?)", (melody.id, record_of(melody), text))
+
+    def note_raw(self, raw: bytes, record: str, digest: bytes | None) -> None:
+        """Note the bytes of a catalogue record; no digest: it has no incipits."""
+        if raw:
+            self.connection.execute("INSERT OR REPLACE INTO raw VALUES (?, ?, ?)", (raw, record, digest))
 
     def forget(self, record: str) -> bool:
         """Leave out all that is known of a catalogue record beside its melodies; whether anything was."""
@@ -188,7 +195,7 @@ class Preparation:
         return self.connection.execute("DELETE FROM records WHERE record = ?", (record,)).rowcount > 0
 
     def drop(self, numbers: Iterable[int]) -> None:
-        """Leave out melodies of the collection before; their numbers are free."""
+        """Leave out melodies of the collection before. Their numbers are free."""
         for number in numbers:
             self._unindex(number)
             for table in _NUMBERED:
@@ -251,7 +258,7 @@ class Preparation:
                 return False
             problems = (*problems, replace(problem, reason="id taken already, a number was added to it", taken=renamed))
             self._insert(renamed, rows)
-        self.with_warnings += bool(problems)
+        self.counts["with_warnings"] += bool(problems)
         self.warnings.update({problem.reason for problem in problems})
         for problem in problems:
             self.remarks.write(problem.at(file=source or "", record=id))
@@ -281,19 +288,10 @@ class Preparation:
             return False
         self.connection.execute(_INSERT_FOLDED, (number, *rows.folded))
         about = rows.about
-        self.connection.execute(
-            "INSERT INTO features VALUES (?, ?, ?, ?, ?)",
-            (number, about.note_count, about.pitch_range, about.max_interval, about.duration_ratio),
-        )
-        self.connection.execute(
-            "INSERT INTO strings VALUES (?, ?, ?, ?, ?)",
-            (number, about.chromatic, about.diatonic, about.contour, about.rhythm),
-        )
-        if about.motives:
-            self.connection.executemany(
-                "INSERT INTO motives VALUES (?, ?, ?)",
-                [(number, motive, times) for motive, times in about.motives.items()],
-            )
+        self.connection.execute("INSERT INTO features VALUES (?, ?, ?, ?, ?)", (number, *about[:_NUMBERS]))
+        self.connection.execute("INSERT INTO strings VALUES (?, ?, ?, ?, ?)", (number, *about[_NUMBERS:-1]))
+        motives = ((number, motive, times) for motive, times in about.motives.items())
+        self.connection.executemany("INSERT INTO motives VALUES (?, ?, ?)", motives)
         if self.free:
             heappop(self.free)
             self.order[number] = self.before + self.notes.count
@@ -324,30 +322,36 @@ class Preparation:
             for name, parts in rows.in_order(order):
                 path = state_path(self.space, name, self.token)
                 checksums[path.name] = _save(path, name, parts, checksum)
-        about = {
-            "format_version": str(FORMAT_VERSION),
-            "roslin": version("roslin"),
-            "token": self.token,
-            "melodies": str(len(order)),
-            "notes": str(self.notes.total(order)),
-            "arrays_sha256": checksum.hexdigest(),
-            "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
         report = BuildReport(
-            folder,
-            self.taken,
-            self.with_warnings,
-            self.refused,
-            len(order),
-            _most_first(self.refusals),
-            _most_first(self.warnings),
-            self.by_file,
-            self.skipped,
-            self.replaced,
-            self.unchanged,
+            path=folder,
+            total=len(order),
+            refusals=_most_first(self.refusals),
+            warnings=_most_first(self.warnings),
+            by_file=self.by_file,
+            **{name: self.counts[name] for name in COUNTS},
         )
+        self._finish_database(
+            {
+                "format_version": str(FORMAT_VERSION),
+                "roslin": version("roslin"),
+                "token": self.token,
+                "melodies": str(len(order)),
+                "notes": str(self.notes.total(order)),
+                "arrays_sha256": checksum.hexdigest(),
+                "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            }
+            | ({} if is_removal else {REPORT: report.to_json()})
+        )
+        checksums[DATABASE] = checksum_of(self.space / DATABASE)
         if not is_removal:
-            about[REPORT] = report.to_json()
+            checksums |= {name: checksum_of(self.space / name) for name in (REJECTS, WARNINGS)}
+        elif self.base is not None and has_checksums(self.base.about):
+            before = read_checksums(folder, self.base.about["token"])
+            checksums |= {name: before[name] for name in (REJECTS, WARNINGS) if name in before}
+        write_checksums(self.space, self.token, checksums)
+        return report
+
+    def _finish_database(self, about: Mapping[str, str]) -> None:
         self.connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
         if self.base is None:
             self.connection.execute(_INDEX)
@@ -357,12 +361,6 @@ class Preparation:
         if self.base is None:
             self.connection.execute("ANALYZE")  # a change leaves the statistics as they are
         self.connection.close()
-        checksums[DATABASE] = checksum_of(self.space / DATABASE)
-        before = read_checksums(folder, self.base.about["token"]) if is_removal and self.base else {}
-        for name in (REJECTS, WARNINGS):
-            checksums |= {name: before.get(name, "")} if is_removal else {name: checksum_of(self.space / name)}
-        write_checksums(self.space, self.token, {name: sum for name, sum in checksums.items() if sum})
-        return report
 
 
 def _most_first(reasons: Counter[str]) -> dict[str, int]:
@@ -432,7 +430,7 @@ class _Rows:
 
 
 def _save(target: Path, name: str, parts: list[Array], checksum: Any) -> str:
-    """Write an array as a `.npy` file; `checksum` is told its numbers. The checksum of the file."""
+    """Write an array as a `.npy` file and update `checksum` with its numbers. The checksum of the file."""
     header = array_header(name, sum(map(len, parts)))
     whole = hashlib.sha256(header)
     with target.open("wb") as file:

@@ -1,4 +1,4 @@
-"""What came of a build or an add: how much of each file was taken, what was refused, and why.
+"""The report of a build or an add: melodies taken from each file, refusals, and their reasons.
 
 The report is kept in the collection, as JSON in its database, so that it belongs to the same state: it is there when
 the collection is opened again, and a writer that is killed leaves the old report with the old melodies. Removing
@@ -19,11 +19,12 @@ from roslin.errors import DamagedError
 
 _FILES_SHOWN = 20
 _LATER = ("skipped", "replaced", "unchanged")  # only where there are any: an older Roslin does not know them
+COUNTS = ("taken", "with_warnings", "refused", *_LATER)
 
 
 @dataclass(slots=True)
 class FileCount:
-    """What came of one file."""
+    """The outcome of one file."""
 
     taken: int = 0
     refused: int = 0
@@ -63,30 +64,22 @@ class BuildReport:
         return self.path / REJECTS
 
     def to_table(self) -> Table:
-        rows = tuple(
-            {"file": file, "taken": count.taken, "refused": count.refused} for file, count in self.by_file.items()
-        )
-        return Table(("file", "taken", "refused"), rows, str(self))
+        rows = [(file, count.taken, count.refused) for file, count in self.by_file.items()]
+        return Table.of(("file", "taken", "refused"), rows, str(self))
 
     def reasons(self) -> Table:
-        rows = tuple(
-            {"melodies": count, "outcome": outcome, "reason": reason}
+        rows = [
+            (count, outcome, reason)
             for outcome, reasons in (("refused", self.refusals), ("taken with a warning", self.warnings))
             for reason, count in reasons.items()
-        )
-        return Table(("melodies", "outcome", "reason"), rows)
+        ]
+        return Table.of(("melodies", "outcome", "reason"), rows)
 
     def to_json(self) -> str:
         """All data except the path of the collection, which can move."""
-        value = {
-            "taken": self.taken,
-            "with_warnings": self.with_warnings,
-            "refused": self.refused,
-            "total": self.total,
-            "refusals": dict(self.refusals),
-            "warnings": dict(self.warnings),
-            "by_file": {file: [count.taken, count.refused] for file, count in self.by_file.items()},
-        }
+        value: dict[str, Any] = {name: getattr(self, name) for name in ("taken", "with_warnings", "refused", "total")}
+        value |= {"refusals": dict(self.refusals), "warnings": dict(self.warnings)}
+        value["by_file"] = {file: [count.taken, count.refused] for file, count in self.by_file.items()}
         value |= {name: count for name in _LATER if (count := getattr(self, name))}
         return json.dumps(value)  # ASCII: names of files need not be proper text
 

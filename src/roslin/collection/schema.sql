@@ -32,6 +32,14 @@ CREATE TABLE IF NOT EXISTS records (
     digest     BLOB NOT NULL    -- empty: the record was met twice, with other content
 ) WITHOUT ROWID;
 
+-- The bytes of these records, as digests, and of records without incipits (no digest of what was read): an export in
+-- which they are unchanged is not parsed there. A row whose digest is not that of the record now means nothing.
+CREATE TABLE IF NOT EXISTS raw (
+    bytes  BLOB PRIMARY KEY,
+    record TEXT NOT NULL,
+    digest BLOB
+) WITHOUT ROWID;
+
 -- Incipits with a clef, a key signature or a metre and no notes: they are shown, and nothing ever finds them.
 CREATE TABLE IF NOT EXISTS silent (
     id     TEXT PRIMARY KEY,
@@ -56,7 +64,7 @@ CREATE TABLE IF NOT EXISTS folded (
     date     TEXT    -- the year in which it begins, four digits
 );
 
--- Numbers of paper 002, section 3.1. Null where a melody has too few notes to have them.
+-- Numbers of Typke et al. (2007), section 3.1. Null where a melody has too few notes to have them.
 CREATE TABLE IF NOT EXISTS features (
     number         INTEGER PRIMARY KEY,
     note_count     INTEGER NOT NULL,

@@ -1,9 +1,9 @@
-"""What a collection is made of: files, folders and melodies, read record by record, here or by other processes.
+"""The sources of a collection: files, folders and melodies, read record by record, here or by other processes.
 
     for file, rows, problems in read(sources, Reading()): ...
 
 `Reading` is a task: it reads one part of the sources, and works out what is kept of each melody (`rows_of`), so that
-whoever writes has little left to do.
+the writer has little left to do.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MELODIES_A_PIECE = 500
 
 
 class MelodyRows(NamedTuple):
-    """What a collection keeps of a melody: its metadata (`METADATA_COLUMNS`), rows of the database, its arrays."""
+    """The parts of a melody in a collection: its metadata (`METADATA_COLUMNS`), rows of the database, its arrays."""
 
     metadata: tuple[str | None, ...]
     changes: str | None
@@ -74,13 +74,14 @@ class Incoming(NamedTuple):
 
 
 def texts_of(melody: Melody) -> Iterator[str]:
-    """What is known about a melody in words that are not plain ASCII, which is nearly always whole."""
+    """The texts about a melody that are not plain ASCII."""
     known = (*(getattr(melody, name) for name in METADATA_COLUMNS), *melody.extra, *melody.extra.values())
     return (text for text in known if isinstance(text, str) and not text.isascii())
 
 
 def rows_of(melody: Melody) -> MelodyRows:
-    """What a collection keeps of a melody. Plain texts, numbers and bytes travel faster than melodies do."""
+    """The rows and arrays that a collection stores for a melody. Plain texts, numbers and bytes travel faster than
+    melodies do."""
     changes = [[c.onset_ticks, c.clef, c.key_signature, c.metre] for c in melody.changes]
     notes = melody.notes.tobytes()
     return MelodyRows(
@@ -118,7 +119,7 @@ class Reading:
     voices: Voices = "apart"
 
     def __call__(self, piece: _ToRead) -> list[Incoming]:
-        """All records of a piece. Whoever made the piece saw its file."""
+        """All records of a piece. The maker of the piece has seen its file."""
         if piece.part is not None and piece.part.lines is None and not piece.part.path.exists():
             raise CollectionError(f"{piece.part.path}: not every process that reads sees this file; all must")
         return list(self.each(piece))
@@ -144,9 +145,9 @@ Spread = Callable[[Reading, Iterable[_ToRead]], Iterator[list[Incoming]]]
 
 
 def read(sources: Sources, reading: Reading, spread: Spread | None = None) -> Iterator[Incoming]:
-    """Every record of the sources. A source that cannot be read is a refusal. `spread` has it done elsewhere.
+    """Every record of the sources. A source that cannot be read is a refusal. `spread` distributes the work.
 
-    A source without a single record is one refusal more, and so are sources that have no melody together.
+    A source without records is an additional refusal. So is a set of sources without any melody.
     """
     begun = deque[_ToRead]()
 
@@ -213,7 +214,7 @@ def check_sources(sources: Sources) -> None:
 
 
 def files_of(path: Path) -> Iterator[tuple[Path, str]]:
-    """A file is itself; a folder is every file in it, in order of name. Each with the path that its ids begin with."""
+    """A file is itself. A folder is every file in it, in order of name. Each with the path that its ids begin with."""
     if not path.is_dir():
         yield path, ""
         return

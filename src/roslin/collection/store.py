@@ -14,41 +14,29 @@ import atexit
 import json
 import operator
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self, SupportsIndex, overload
-from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.collection.arrays import damaged, damaged_files, is_as_written, missing, unsafe, verified_arrays
-from roslin.collection.files import ARRAY_NAMES, DATABASE, FORMAT_VERSION, is_token
+from roslin.collection.files import ARRAY_NAMES, DATABASE, FORMAT_BEFORE, FORMAT_VERSION, connected, is_token
 from roslin.collection.folding import FOLDED_FIELDS, folded_metadata
 from roslin.collection.report import BuildReport
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, CollectionError, DamagedError, PlaceError, UnknownNameError, UnknownRecordError
 from roslin.melody import NOTE_DTYPE, Melody, SignatureChange
-from roslin.notation.record import record_of
+from roslin.notation.record import CHANT, record_of
 from roslin.represent.features import describe
 from roslin.represent.packed import Packed
 
 METADATA_COLUMNS = (
-    "id",
-    "title",
-    "composer",
-    "voice",
-    "key",
-    "metre",
-    "text",
-    "source",
-    "music",
-    "notation",
-    "clef",
-    "key_signature",
-)
+    "id", "title", "composer", "voice", "key", "metre", "text", "source", "music", "notation", "clef", "key_signature",
+)  # fmt: skip
 REPORT = "report"  # its name in the table about; read when it is asked for, because it may be long
 _OPENING_ATTEMPTS = 5
 _MOST_OPENED = 64  # the one that was opened first makes room
@@ -66,7 +54,7 @@ class Store:
         for attempt in range(_OPENING_ATTEMPTS):
             self._connection, self.about = _open_state(self.path)
             try:
-                self._arrays = verified_arrays(self.path, self.about["token"])
+                self._arrays = verified_arrays(self.path, self.about["token"], has_checksums=has_checksums(self.about))
                 self._length = int(self.about["melodies"])
                 self._check_lengths()
                 self._packed = Packed(*(self._arrays[name] for name in ARRAY_NAMES))
@@ -134,7 +122,7 @@ class Store:
         return [by_number[int(number)] for number in numbers]
 
     def numbers(self, ids: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The numbers of these ids; an unknown one is an error."""
+        """The numbers of these ids. An unknown one is an error."""
         by_id: dict[str, int] = {id: number for number, id in self._in_chunks(_BY_ID, list(ids))}
         for id in ids:
             if id not in by_id:
@@ -142,7 +130,7 @@ class Store:
         return np.array([by_id[id] for id in ids], dtype=np.int64)
 
     def ids_of_record(self, record: str) -> list[str]:
-        """The ids of the melodies of a catalogue record, in order; an unknown one is an error."""
+        """The ids of the melodies of a catalogue record, in order. An unknown one is an error."""
         found = self.numbers_of_record(record)
         if not found:
             raise UnknownRecordError("record", record, self._similar_ids(record))
@@ -164,9 +152,15 @@ class Store:
         ranks[np.fromiter((row[0] for row in rows), np.int64, self._length)] = np.arange(self._length)
         return ranks
 
+    @cached_property
+    def has_rhythm(self) -> bool:
+        """Whether any melody comes from a notation with rhythm; chant has none."""
+        sql = "SELECT EXISTS (SELECT 1 FROM melodies WHERE notation IS NULL OR notation NOT IN (?, ?))"
+        return bool(self.connection.execute(sql, CHANT).fetchone()[0])
+
     @property
     def report(self) -> BuildReport | None:
-        """What the last build or add did; None in a collection of a Roslin that kept no reports."""
+        """The report of the last build or add; None in a collection of an old Roslin without reports."""
         row = self.connection.execute("SELECT value FROM about WHERE name = ?", (REPORT,)).fetchone()
         return None if row is None else BuildReport.from_json(self.path, str(row[0]))
 
@@ -266,14 +260,6 @@ def chosen_places(which: SupportsIndex | slice, length: int, of: str) -> int | r
 _BY_ID = "SELECT number, id FROM melodies WHERE id IN "
 
 
-def _open_database(folder: Path) -> sqlite3.Connection:
-    if not (folder / DATABASE).is_file():
-        what = "there is no such folder" if not folder.exists() else "it is not a Roslin collection"
-        raise CollectionError(f"{folder}: {what}; make one with: roslin collection build FILE... {folder}")
-    address = f"file:{quote(str((folder / DATABASE).absolute()))}?immutable=1"
-    return sqlite3.connect(address, uri=True, check_same_thread=False)
-
-
 def token_of(folder: Path) -> str:
     """The name of the state that a folder is in, by its database, of which nothing else is trusted."""
     connection, about = _open_state(folder)
@@ -282,32 +268,41 @@ def token_of(folder: Path) -> str:
 
 
 def _open_state(folder: Path) -> tuple[sqlite3.Connection, dict[str, str]]:
-    connection = _open_database(folder)
+    if not (folder / DATABASE).is_file():
+        what = "there is no such folder" if not folder.exists() else "it is not a Roslin collection"
+        raise CollectionError(f"{folder}: {what}; make one with: roslin collection build FILE... {folder}")
+    connection = connected(folder)
     try:
-        return connection, _read_about(connection, folder)
+        about = dict(connection.execute("SELECT name, value FROM about WHERE name <> ?", (REPORT,)))
+        _check_about(about, folder)
+    except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
+        connection.close()
+        raise damaged(folder, DATABASE, f"cannot be read ({error})") from error
     except CollectionError:
         connection.close()
         raise
+    return connection, about
 
 
-def _read_about(connection: sqlite3.Connection, folder: Path) -> dict[str, str]:
-    try:
-        about = dict(connection.execute("SELECT name, value FROM about WHERE name <> ?", (REPORT,)))
-        version = int(about["format_version"])
-        if not is_token(about["token"]):
-            raise ValueError("it names no state")
-        int(about["melodies"])
-    except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
-        raise damaged(folder, DATABASE, f"cannot be read ({error})") from error
-    if version != FORMAT_VERSION:
-        if not is_as_written(folder, about["token"]):
-            raise damaged(folder, DATABASE)
+def _check_about(about: Mapping[str, str], folder: Path) -> None:
+    version = int(about["format_version"])
+    if not is_token(about["token"]):
+        raise ValueError("it names no state")
+    int(about["melodies"])
+    if version != FORMAT_VERSION and not is_as_written(folder, about["token"]):
+        raise damaged(folder, DATABASE)
+    if not FORMAT_BEFORE <= version <= FORMAT_VERSION:
+        upgrade = "upgrade Roslin with: pip install --upgrade roslin"
         raise CollectionError(
             f"{folder}: format {version}, written by Roslin {about.get('roslin', '?')}; "
-            f"this Roslin reads format {FORMAT_VERSION}: "
-            + ("install a newer Roslin" if version > FORMAT_VERSION else "build the collection again")
+            f"this Roslin reads formats {FORMAT_BEFORE} and {FORMAT_VERSION}: "
+            + (upgrade if version > FORMAT_VERSION else "build the collection again from its sources")
         )
-    return about
+
+
+def has_checksums(about: Mapping[str, str]) -> bool:
+    """Whether a collection has checksums: the format before has none."""
+    return about["format_version"] != str(FORMAT_BEFORE)
 
 
 # -- collections that tasks share -------------------------------------------------------------------------------------
@@ -317,7 +312,7 @@ _LOCK = Lock()
 
 
 def opened(path: str, token: str) -> Store:
-    """The state of a collection with this token. Whoever gets it leaves it open."""
+    """The state of a collection with this token. Callers leave it open."""
     with _LOCK:
         known = _OPENED.get(path)
         if known is not None and known.about["token"] == token:
@@ -327,74 +322,50 @@ def opened(path: str, token: str) -> Store:
             store.close()
             raise CollectionError(f"{path}: the collection has changed since the work began; start it again")
         if known is not None:
-            _close(path)
+            known.close()
         elif len(_OPENED) >= _MOST_OPENED:
-            _close(next(iter(_OPENED)))
+            _OPENED.pop(next(iter(_OPENED))).close()
         _OPENED[path] = store
         return store
 
 
-def _close(path: str) -> None:
-    _OPENED.pop(path).close()
-
-
 @atexit.register
 def _close_all() -> None:
-    for path in list(_OPENED):
-        _close(path)
+    for store in _OPENED.values():
+        store.close()
 
 
 # -- checking ---------------------------------------------------------------------------------------------------------
 
 
 def check(path: str | Path) -> list[str]:
-    """What is wrong with a collection, in sentences; empty when it is whole. What is no collection raises.
+    """Everything that is wrong with a collection, in sentences. A folder that is not a collection raises an error.
 
-    Every file is read to its end. What they say is looked at only when all are what was written.
+    Every file is read to its end. Their contents are examined only if all checksums are right.
     """
     folder = Path(path)
     try:
-        token = token_of(folder)
-        faults = [str(error) for error in damaged_files(folder, token)]
+        connection, about = _open_state(folder)
+        connection.close()
+        token = about["token"]
+        faults = [str(error) for error in damaged_files(folder, token)] if has_checksums(about) else []
         if faults:
             # While a writer publishes a new state, files of the old one go.
             return faults if token_of(folder) == token else check(folder)
         with Store(folder) as store:
-            return [*_database(store), *_arrays(store), *_counts(store), *_report(store)]
+            return list(_faults(store))
     except DamagedError as error:
         return [str(error)]
 
 
-def _database(store: Store) -> Iterator[str]:
+def _faults(store: Store) -> Iterator[str]:
+    for name, fault in unsafe({name: store.array(name) for name in ARRAY_NAMES}):
+        yield f"The array {name} {fault}"
     try:
         for (message,) in store.connection.execute("PRAGMA integrity_check(10)"):
             if message != "ok":
                 yield f"The database is damaged: {message}"
-    except sqlite3.DatabaseError as error:
-        yield f"The database is damaged: {error}"
-
-
-def _arrays(store: Store) -> Iterator[str]:
-    for name, fault in unsafe({name: store.array(name) for name in ARRAY_NAMES}):
-        yield f"The array {name} {fault}"
-
-
-def _counts(store: Store) -> Iterator[str]:
-    try:
-        for table in ("melodies", "folded", "features", "strings"):
-            count, first, last = store.connection.execute(
-                f"SELECT count(*), min(number), max(number) FROM {table}"  # noqa: S608 - our own names
-            ).fetchone()
-            if count != len(store) or (count and (first, last) != (0, count - 1)):
-                yield f"The table {table} has {count} rows; expected {len(store)}, numbered from 0"
-                return
-        yield from _features(store)
-    except sqlite3.DatabaseError as error:
-        yield f"The database is damaged: {error}"
-
-
-def _report(store: Store) -> Iterator[str]:
-    try:
+        yield from _counts(store)
         _ = store.report
     except DamagedError as error:
         yield str(error)
@@ -402,8 +373,19 @@ def _report(store: Store) -> Iterator[str]:
         yield f"The database is damaged: {error}"
 
 
+def _counts(store: Store) -> Iterator[str]:
+    for table in ("melodies", "folded", "features", "strings"):
+        count, first, last = store.connection.execute(
+            f"SELECT count(*), min(number), max(number) FROM {table}"  # noqa: S608 - our own names
+        ).fetchone()
+        if count != len(store) or (count and (first, last) != (0, count - 1)):
+            yield f"The table {table} has {count} rows; expected {len(store)}, numbered from 0"
+            return
+    yield from _features(store)
+
+
 def _features(store: Store) -> Iterator[str]:
-    """Describe a sample of the melodies again; the database must say the same."""
+    """Compute the features of a sample of the melodies again and compare them with the database."""
     sample = range(0, len(store), max(1, len(store) // _DESCRIBED_AGAIN))
     for number, melody in zip(sample, store.melodies(sample), strict=True):
         stored = store.connection.execute(

@@ -1,6 +1,6 @@
-"""Making and changing collections: build, add, remove; `update` has the changes of a catalogue.
+"""Making and changing collections: build, add, remove, upgrade; `update` has the changes of a catalogue.
 
-A new state is prepared in files of its own (`preparation`) and replaces the old one in a single step. A source that is
+A new state is prepared in separate files (`preparation`) and replaces the old one in a single step. A source that is
 damaged or empty stops the work, and so does a change that would lose melodies (`LossError`): the collection stays as it
 was.
 """
@@ -21,8 +21,10 @@ import numpy as np
 from roslin.collection.files import (
     ARRAY_NAMES,
     DATABASE,
+    FORMAT_VERSION,
     REJECTS,
     WARNINGS,
+    connected,
     holds_other_files,
     publish,
     remove_leftovers,
@@ -36,7 +38,7 @@ from roslin.collection.sources import Incoming, Reading, Sources, Spread, check_
 from roslin.collection.store import Store
 from roslin.display.text import counted
 from roslin.errors import ChangedError, CollectionError, SmallerError, SourceError, shortened
-from roslin.notation.record import Voices, record_of
+from roslin.notation.record import Record, Voices, record_of
 
 BuildProgress = Callable[[int, str], None]
 """Called now and then with the number of melodies read so far and what is being read."""
@@ -57,23 +59,23 @@ def build(
     allow_damaged: bool = False,
     allow_smaller: bool = False,
 ) -> BuildReport:
-    """Make a collection from files, folders and melodies; one that is there is replaced when the new one is ready.
+    """Make a collection from files, folders and melodies. One that is there is replaced when the new one is ready.
 
-    `voices` says whether the staves of a score are melodies of their own, or one melody together. `spread` has sources
-    read by other processes (`roslin.distributed`); it is this one that writes.
+    With `voices` "together" a score is one melody of all its staves, else each staff is a melody. `spread` has sources
+    read by other processes (`roslin.distributed`). It is this one that writes.
 
     A source that broke off, is not recognised or gives no melody is a `SourceError`, unless `allow_damaged`. A new
     collection with less than nine tenths of the old one's melodies is a `SmallerError`, unless `allow_smaller`.
     """
     check_sources(sources)
-    reading, folder = Reading(strict, voices), Path(path)
-
-    def check(writer: Preparation) -> None:
-        check_damage(writer, folder, allow_damaged=allow_damaged)
-        if not allow_smaller:
-            check_size(writer, folder)
-
-    return publish_new(folder, lambda _: None, lambda _: read(sources, reading, spread), progress, check)
+    return publish_new(
+        Path(path),
+        lambda _: read(sources, Reading(strict, voices), spread),
+        progress,
+        is_change=False,
+        allow_damaged=allow_damaged,
+        allow_smaller=allow_smaller,
+    )
 
 
 def add(
@@ -93,21 +95,12 @@ def add(
     melodies of the sources take the place of those with their ids. A damaged source is refused as `build` does.
     """
     check_sources(sources)
-    reading, folder = Reading(strict, voices), Path(path)
-    Store(folder).close()  # refuse what is no collection before anything is prepared
 
-    def check(writer: Preparation) -> None:
-        check_damage(writer, folder, allow_damaged=allow_damaged)
-        if changed := writer.changed:
-            raise ChangedError(
-                f"{folder}: it has other music or metadata under {counted(len(changed), 'id')} of the sources: "
-                f"{_listed(map(shortened, changed))}; nothing was written, --replace (replace=True) replaces them"
-            )
+    def incoming(writer: Preparation) -> Iterator[Incoming]:
+        given = read(sources, Reading(strict, voices), spread)
+        return _corrected(writer, given) if replace else given
 
-    incoming = read(sources, reading, spread)
-    if replace:
-        return publish_new(folder, Store, lambda new: _corrected(new, incoming), progress, check)
-    return publish_new(folder, Store, lambda _: incoming, progress, check)
+    return publish_new(Path(path), incoming, progress, allow_damaged=allow_damaged)
 
 
 def remove(
@@ -117,10 +110,26 @@ def remove(
 
     An unknown id or record is an error, and nothing is removed.
     """
+    return publish_new(Path(path), lambda new: _without(new, ids, records), progress, is_removal=True).total
+
+
+def upgrade(path: str | Path, *, progress: BuildProgress | None = None) -> int:
+    """Write a collection of the format before in the present one. The format that it had. Its melodies stay."""
     folder = Path(path)
-    Store(folder).close()
-    report = publish_new(folder, Store, lambda new: _without(new, ids, records), progress, is_removal=True)
-    return report.total
+    with Store(folder) as store:
+        before = int(store.about["format_version"])
+    if before != FORMAT_VERSION:
+        publish_new(folder, _described_again, progress, is_removal=True)
+    return before
+
+
+def _described_again(writer: Preparation) -> Iterator[Incoming]:
+    """Every melody under its number, with the features and the words that filters compare today."""
+    assert writer.base is not None
+    writer.is_replacing = True
+    writer.drop(range(len(writer.base)))
+    for melody in writer.base:
+        yield Incoming.of(melody.source or "", Record(melody))
 
 
 def _without(writer: Preparation, ids: Sequence[str], records: Sequence[str]) -> Iterator[Incoming]:
@@ -158,31 +167,31 @@ def _corrected(writer: Preparation, incoming: Iterator[Incoming]) -> Iterator[In
                 replaced += list(there)[: len(contents)]
         writer.is_replacing = True
         writer.drop(replaced)
-        writer.replaced = len(replaced)
+        writer.counts["replaced"] = len(replaced)
         spool.seek(0)
         while (each := pickle.load(spool)) is not None:  # noqa: S301 - what was written above, to a file without a name
             if each.rows is not None and id_of(each.rows) in same:
-                writer.unchanged += 1
+                writer.counts["unchanged"] += 1
             else:
                 yield each
 
 
-def check_size(writer: Preparation, folder: Path) -> None:
-    """Refuse a new state that has lost too many melodies."""
-    before = _melodies_in(folder)
-    if writer.number < _LEAST_SHARE * before:
-        raise SmallerError(
-            f"{folder}: the collection has {counted(before, 'melody', 'melodies')}, the new one would have "
-            f"{writer.number:,}; nothing was written, --allow-smaller (allow_smaller=True) replaces it"
-        )
-
-
-def check_damage(writer: Preparation, folder: Path, *, allow_damaged: bool) -> None:
-    """Refuse a new state of sources that broke off."""
+def _check(writer: Preparation, folder: Path, *, allow_damaged: bool, allow_smaller: bool) -> None:
+    """Refuse a new state of sources that broke off, one that changes melodies unasked, and one that has lost many."""
     if writer.damage and not allow_damaged:
         told = _listed(str(each) if "empty" in each.reason else f"damaged source: {each}" for each in writer.damage)
         raise SourceError(
             f"{told}; {folder} was not written, --allow-damaged (allow_damaged=True) reads the undamaged part"
+        )
+    if writer.changed:
+        raise ChangedError(
+            f"{folder}: it has other music or metadata under {counted(len(writer.changed), 'id')} of the sources: "
+            f"{_listed(map(shortened, writer.changed))}; nothing was written, --replace (replace=True) replaces them"
+        )
+    if not allow_smaller and writer.number < _LEAST_SHARE * (before := _melodies_in(folder)):
+        raise SmallerError(
+            f"{folder}: the collection has {counted(before, 'melody', 'melodies')}, the new one would have "
+            f"{writer.number:,}; nothing was written, --allow-smaller (allow_smaller=True) replaces it"
         )
 
 
@@ -194,8 +203,7 @@ def _listed(texts: Iterable[str]) -> str:
 def _melodies_in(folder: Path) -> int:
     """How many melodies the collection in a folder has, whichever Roslin wrote it; 0 where that is not known."""
     try:
-        address = f"{(folder / DATABASE).absolute().as_uri()}?mode=ro&immutable=1"  # which makes no file
-        with closing(sqlite3.connect(address, uri=True)) as database:
+        with closing(connected(folder)) as database:
             ((count,),) = database.execute("SELECT value FROM about WHERE name = 'melodies'")
             return int(count)
     except (sqlite3.Error, ValueError):
@@ -204,17 +212,21 @@ def _melodies_in(folder: Path) -> int:
 
 def publish_new(
     folder: Path,
-    base: Callable[[Path], Store | None],
     incoming: Callable[[Preparation], Iterator[Incoming]],
     progress: BuildProgress | None,
-    check: Callable[[Preparation], None] = lambda _: None,
+    *,
+    is_change: bool = True,
     is_removal: bool = False,
+    allow_damaged: bool = False,
+    allow_smaller: bool = True,
 ) -> BuildReport:
-    """Prepare a new state from a base (nothing, or what is there now) and incoming records, check and publish it.
+    """Prepare a new state of incoming records, check and publish it. A change begins with the present state.
 
-    Base and records are only asked for when the lock is held, so that they see what the writer before left. A removal
-    leaves the report and the lists of the last build or add as they are.
+    The present state and the records are only read when the lock is held, so that they include what the writer before
+    left. A removal leaves the report and the lists of the last build or add as they are.
     """
+    if is_change:
+        Store(folder).close()  # refuse what is no collection before anything is prepared
     if folder.exists() and not folder.is_dir():
         raise CollectionError(f"{folder}: this is a file; expected a folder, or a name that is free")
     if folder.is_dir() and holds_other_files(folder):
@@ -223,32 +235,36 @@ def publish_new(
         _clean(folder)
         space = workspace(folder)
         try:
-            with Preparation(space, base(folder)) as writer:
+            with Preparation(space, Store(folder) if is_change else None) as writer:
                 for count, each in enumerate(incoming(writer), start=1):
                     writer.put(each)
                     if progress and count % _PROGRESS_EVERY == 0:
                         progress(count, each.file)
-                check(writer)
+                _check(writer, folder, allow_damaged=allow_damaged, allow_smaller=allow_smaller)
                 if progress:
-                    progress(writer.taken + writer.refused, "the index of intervals")
+                    progress(writer.counts["taken"] + writer.counts["refused"], "the index of intervals")
                 report = writer.finish(folder, is_removal=is_removal)
-            for path in (*(state_path(space, name, writer.token) for name in ARRAY_NAMES), writer.checksums):
-                path.replace(folder / path.name)
-            lists = () if is_removal else (REJECTS, WARNINGS)
-            for name in lists:
-                (folder / name).unlink(missing_ok=True)  # none is better than those of another state
-            publish(folder, space / DATABASE)
-            for name in lists:
-                (space / name).replace(folder / name)
+            _move(writer, folder, () if is_removal else (REJECTS, WARNINGS))
         finally:
             shutil.rmtree(space, ignore_errors=True)
         remove_leftovers(folder, writer.token)
     return report
 
 
+def _move(writer: Preparation, folder: Path, lists: Sequence[str]) -> None:
+    """Make a complete state the present one: its arrays first, then the database that names them, then its lists."""
+    for path in (*(state_path(writer.space, name, writer.token) for name in ARRAY_NAMES), writer.checksums):
+        path.replace(folder / path.name)
+    for name in lists:
+        (folder / name).unlink(missing_ok=True)  # none is better than those of another state
+    publish(folder, writer.space / DATABASE)
+    for name in lists:
+        (writer.space / name).replace(folder / name)
+
+
 @contextmanager
 def _told_when_full(folder: Path) -> Iterator[None]:
-    """A disk that takes no more is told in a line. Nothing has been published then; the old state is as it was."""
+    """A full disk is reported in one line. Nothing has been published then. The old state is as it was."""
     try:
         yield
     except (sqlite3.OperationalError, OSError) as error:

@@ -1,11 +1,11 @@
 """Pairs worth comparing: melodies that share something rare. Fast, and not exact (dev/measurements/scale.md).
 
-At every note of every melody the shortest gram is taken that at most `MOST` melodies have; all that have it are a
+At every note of every melody the shortest gram is taken that at most `MOST` melodies have. All that have it are a
 bucket. Common beginnings thus need a longer gram than rare ones, and no bucket is large. Two alphabets find what the
 other misses: semitones (3 to 12 intervals, for other rhythms), and seven sizes of interval with three changes of note
 value (3 to 14, for other notes).
 
-Whoever has a gram has the beginnings of it as well: two melodies that share a gram need the same length for it, so both
+A melody that has a gram also has its beginnings. Two melodies that share a gram need the same length for it, so both
 are in its bucket. And grams with different first letters have nothing to do with each other: so they are divided into
 parts by their first letters, and each part is a piece of work that needs little memory.
 """
@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from roslin.collection.arrays import ArrayFile, Arrays
+from roslin.collection.arrays import ArrayFile, Arrays, divides
+from roslin.matchers.roslin.scores import NO_INTERVAL, Encoded
 from roslin.matchers.roslin.table import FIELDS, MelodyTable, Rows
-from roslin.matchers.roslin.values import NO_INTERVAL, Encoded
 from roslin.native import kernels
 from roslin.types import Ints, Numbers, UBytes
 
@@ -29,7 +29,7 @@ from roslin.types import Ints, Numbers, UBytes
 Candidates = Callable[[int], Numbers]
 
 MOST = 200  # melodies in a bucket
-NOTES_AT_ONCE = 2_000_000  # about so many are in one part
+NOTES_AT_ONCE = 2_000_000  # about this many are in one part
 _MELODIES_AT_ONCE = 50_000
 _LARGER, _LARGE = 4, 2  # semitones: beyond these an interval is of the next size
 _CHANGE = 2  # steps of a note value that make it longer or shorter
@@ -37,7 +37,7 @@ _MIDDLE = 128  # the letter of a repeated note
 
 
 class Buckets(NamedTuple):
-    """Which melodies are in a bucket, and in which buckets a melody is; both end to end."""
+    """Which melodies are in a bucket, and in which buckets a melody is. Both end to end."""
 
     starts: Numbers  # [buckets + 1]: where each bucket begins in `members`
     members: Ints
@@ -172,18 +172,15 @@ def write_buckets(folder: Path, melodies: int, parts: Callable[[], Iterable[Arra
 def are_safe(buckets: Buckets, rows: Rows, table: MelodyTable) -> bool:
     """Whether a kernel that trusts these numbers stays inside its arrays."""
     starts, members, of_starts, of = buckets
-    melodies = len(table)
     return bool(
         np.array_equal(rows.offsets, _offsets(table))
         and len(rows.notes) == FIELDS * rows.offsets[-1]
-        and len(of_starts) == melodies + 1
-        and len(starts)
-        and len(members) == len(of) == starts[-1] == of_starts[-1]
-        and starts[0] == of_starts[0] == 0
-        and (starts[1:] >= starts[:-1]).all()
-        and (of_starts[1:] >= of_starts[:-1]).all()
+        and len(of_starts) == len(table) + 1
+        and len(members) == len(of)
+        and divides(starts, len(members))
+        and divides(of_starts, len(of))
         and members.min(initial=0) >= 0
-        and members.max(initial=0) < melodies
+        and members.max(initial=0) < len(table)
         and of.min(initial=0) >= 0
         and of.max(initial=0) < max(len(starts) - 1, 1)
     )

@@ -17,8 +17,8 @@ composers; the other half tests them (dev/measurements/concordances.md, `tools/f
 melodies may have the same composer: the fit takes that off, and pairs judged by eye correct the rest.
 
 The number that a level limits is a pair's doubt: the smaller, the more certain. Without a matcher it is one less the
-probability, otherwise the distance (`Certainty`). A level that is stricter by the factor `stricter` shows which groups
-are stable (`groups`).
+probability, with a matcher the distance (`Certainty`). A level that is stricter by the factor `stricter` shows which
+groups are stable (`groups`).
 """
 
 from __future__ import annotations
@@ -31,11 +31,8 @@ import numpy as np
 from roslin.concordances.groups import STRICTER
 from roslin.display.words import N_, _, number
 from roslin.errors import ArgumentError
-from roslin.matchers.roslin.notes import backwards, one
-from roslin.matchers.roslin.rounding import Planner
-from roslin.matchers.roslin.scoring import scorer
-from roslin.matchers.roslin.table import MelodyTable
-from roslin.matchers.roslin.values import Tables
+from roslin.matchers.roslin.scores import Planner, Tables
+from roslin.matchers.roslin.table import MelodyTable, backwards, one, scorer
 from roslin.native import kernels
 from roslin.search.chance import TAIL_SHARE, Tail, between, middles_and_spreads
 from roslin.tolerances import ON_GRID
@@ -43,7 +40,7 @@ from roslin.types import Floats, Numbers, Scores
 
 NEVER = np.iinfo(np.int32).max  # of a melody so short that chance explains even the whole of it
 _LEAST = 1e-300  # what the logarithm of no chance at all is taken of
-# The doubt that each word allows at most, and the word that stands beside a pair.
+# The largest doubt that each label allows.
 LEVELS = {"same": 0.1, "probably": 0.5, "perhaps": 0.8}
 _WORDS = {"same": N_("same tune"), "probably": N_("probably"), "perhaps": N_("perhaps")}
 _BEYOND = N_("no more alike than chance")
@@ -82,7 +79,7 @@ class Certainty:
 
     @property
     def level_words(self) -> str:
-        """What every pair keeps to."""
+        """The level in words."""
         if self.matcher:
             said = _("distance at most {number} by {matcher}")
             return said.format(number=f"{self.level:g}", matcher=self.matcher)
@@ -132,7 +129,7 @@ class Certainty:
 
 
 def _percent(doubt: float) -> str:
-    """What a doubt leaves, with a decimal where 99 and 100 would say too little; never more than there is."""
+    """The certainty in percent, rounded down, with a decimal above 99."""
     if doubt < 0.001:
         return f"> {number(99.9, 1)} %"
     share = 100 * (1 - doubt)
@@ -181,7 +178,7 @@ class Chances:
 
     def needed(self, level: float) -> Scores:
         """The score from which on each melody has at most `level` chance matches."""
-        # The tail says nothing of more than its share of the melodies.
+        # The tail describes no more than its share of the melodies.
         rarer = np.log(min(level / (self.searched * TAIL_SHARE), 1.0))
         scores = np.maximum(np.ceil(self.begins - self.scales * rarer - ON_GRID), 0)
         return np.where((scores <= self.own_scores) & (self.scales > 0), scores, NEVER).astype(np.int32)
@@ -203,7 +200,7 @@ def chances_of(
     found, reversals = np.empty((len(numbers), len(sample))), np.empty(len(numbers), np.int32)
     kernels.align_each(queries, backwards(queries), tables, reversals)
     for row in range(len(numbers)):
-        found[row] = scorer(one(queries, row), table, tables, planner)(sample)
+        found[row] = scorer(one(queries, row), table, planner)(sample)
     middles, spreads = middles_and_spreads(found)
     begins, scales = np.empty(len(numbers)), np.empty(len(numbers))
     for size in np.unique(table.sizes[numbers]).tolist():

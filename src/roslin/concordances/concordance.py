@@ -38,13 +38,13 @@ from roslin.concordances.groups import TuneGroup, groups_of
 from roslin.concordances.join import find_pairs
 from roslin.concordances.pairs import PAIR_COLUMNS, EarlierPairs, FoundPairs, digests_of, digests_of_notes, firsts_of
 from roslin.concordances.radius_join import find_within
+from roslin.deadline import Work
 from roslin.display.table import Table
 from roslin.display.words import N_
 from roslin.errors import ArgumentError, CollectionError
 from roslin.melody import Melody
 from roslin.notation.record import record_of
 from roslin.search.engines.roslin import open_table
-from roslin.search.work import Work
 from roslin.types import Floats, Numbers, Words
 
 GroupKind = Literal["attribution", "anonymous", "libraries", "same"]
@@ -61,8 +61,9 @@ FARTHEST_DOUBT = 0.9
 PEOPLE_READ = (
     "group", "kind", "records", "libraries", "composers", "title", "certainty", "probable", "stable", "first",
 )  # fmt: skip
-_WORK = ("work", "work-only", "work-since")  # whoever stops the one may go on with another
+_WORK = ("work", "work-only", "work-since")  # a comparison that was stopped may continue with another value
 _ABOUT = "about.json"
+_ABOUT_PAIRS = ("compared", "melodies", "matcher", "folded", "left_copies")
 _FORM = 3  # of the files; in the first one, pairs of copies were those of the first of them only
 
 ANONYMUS = "Anonymus"
@@ -74,7 +75,7 @@ _DOUBT = re.compile(r"[\[\]()?]*\?[\[\]()?]*|[\[\]]")  # a name in brackets, or 
 
 @dataclass(frozen=True, slots=True)
 class SourceRecord:
-    """What the catalogue says of one melody's source; empty where it says nothing."""
+    """The catalogue's entry for one melody's source; fields without a value are empty."""
 
     id: str
     record: str
@@ -125,7 +126,7 @@ class Concordances:
 
     @cached_property
     def doubts(self) -> Floats:
-        """What speaks against each pair (`certainty`)."""
+        """The doubt of each pair (`certainty`)."""
         return self.pairs.doubts
 
     @cached_property
@@ -158,7 +159,7 @@ class Concordances:
         return self._sources[number]
 
     def kind(self, group: TuneGroup) -> GroupKind:
-        """What a group tells a cataloguer."""
+        """The kind of a group, for a cataloguer."""
         sources = [self.source(number) for number in group.members.tolist()]
         names = {surname(each.composer) for each in sources if not each.is_anonymous}
         if len(names) > 1:
@@ -170,7 +171,7 @@ class Concordances:
     # -- files ------------------------------------------------------------------------------------------------------
 
     def write(self, folder: str | Path, digests: Words | None = None, beyond: FoundPairs | None = None) -> None:
-        """Keep them in a folder, all or nothing. The digests of all melodies allow a later comparison to continue.
+        """Save them in a folder, or change nothing. The digests of all melodies allow a later comparison to continue.
 
         `beyond`: the same pairs and others beyond the level, for another level and for a later comparison.
         """
@@ -186,15 +187,10 @@ class Concordances:
             "token": self.store.about["token"],
             "level": self.pairs.level,
             "reach": pairs.level,
-            "matcher": pairs.matcher,
-            "compared": pairs.compared,
-            "melodies": pairs.melodies,
-            "folded": pairs.folded,
-            "left_copies": pairs.left_copies,
             "exact": pairs.is_exact,
             "all": pairs.is_all,
             "pairs": name,
-        }
+        } | {each: getattr(pairs, each) for each in _ABOUT_PAIRS}
         write_text(folder / _ABOUT, json.dumps(about, indent=1))
         for left in (*folder.glob("pairs-*"), *folder.glob("digests-*")):
             if left.name != name:
@@ -202,7 +198,7 @@ class Concordances:
 
     @classmethod
     def read(cls, folder: str | Path, store: Store) -> Concordances:
-        """Those that `write` kept. Refused when the collection has changed since: numbers mean other melodies then."""
+        """Those that `write` saved. Refused when the collection has changed since: numbers mean other melodies then."""
         folder = Path(folder)
         about, pairs, _ = _read(folder)
         if about["token"] != store.about["token"]:
@@ -234,7 +230,7 @@ def find_concordances(
 ) -> Concordances:
     """The concordances at a level, by their probability or by a radius.
 
-    What is finished lies in the folder, so a comparison that was stopped goes on. `new`: only pairs with one of these
+    Finished pieces are in the folder, so an interrupted comparison resumes. `new`: only pairs with one of these
     melodies. `earlier`: only what is new since is compared with all.
     """
     if earlier is not None:
@@ -259,7 +255,7 @@ def find_concordances(
 
 
 def kept_concordances(store: Store, wanted: Certainty, folder: str | Path, *, exact: bool) -> Concordances | None:
-    """What is asked for, if the folder has it: found in this state of the collection, by this version of Roslin.
+    """The wanted concordances if the folder has them, from this state of the collection and this version of Roslin.
 
     From now on the folder is at this level.
     """
@@ -305,7 +301,7 @@ def kept_state(folder: str | Path) -> dict[str, Any] | None:
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], FoundPairs, Words]:
-    """What `about.json` says, the pairs, and the digests of all melodies (none where they were not kept)."""
+    """The contents of `about.json`, the pairs, and the digests of all melodies (none if they were not saved)."""
     try:
         about: dict[str, Any] = json.loads((folder / _ABOUT).read_text("utf-8"))
         if about["form"] != _FORM:
@@ -316,7 +312,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], FoundPairs, Words]:
             raise ValueError(f"{path.name} is missing or damaged")
         digests = arrays.pop("digests").reshape(-1, 2)
         known: dict[str, Any] = arrays | {"is_exact": about["exact"], "is_all": about["all"], "level": about["reach"]}
-        known |= {name: about[name] for name in ("compared", "melodies", "matcher", "folded", "left_copies")}
+        known |= {name: about[name] for name in _ABOUT_PAIRS}
         return about, FoundPairs(**known), digests
     except KeyError as error:
         raise CollectionError(
@@ -353,7 +349,7 @@ def folded_name(composer: str) -> str:
 
 
 def surname(composer: str) -> str:
-    """What catalogues write before the comma, in one spelling.
+    """The part before the comma, in one spelling.
 
     >>> surname("Händel, Georg Friedrich") == surname("Handel, George Frideric")
     True
@@ -375,20 +371,11 @@ def is_nobody(composer: str | None) -> bool:
 
 def groups_table(found: Concordances, most: int | None = None) -> Table:
     """A row for each group, in the order of `Concordances.groups`."""
+    probability = () if found.certainty.matcher else ("probability",)
     columns = (
-        "group",
-        "kind",
-        "melodies",
-        "records",
-        "libraries",
-        "composers",
-        "title",
-        *(() if found.certainty.matcher else ("probability",)),
-        "certainty",
-        "stability",
-        "weak_links",
-        "first",
-    )
+        "group", "kind", "melodies", "records", "libraries", "composers", "title", *probability, "certainty",
+        "stability", "weak_links", "first",
+    )  # fmt: skip
     rows = [_row(found, number, group) for number, group in enumerate(found.groups[:most], start=1)]
     return Table(columns, tuple(rows), "groups")
 
@@ -415,10 +402,10 @@ def _row(found: Concordances, number: int, group: TuneGroup) -> dict[str, object
 
 
 def _stable(group: TuneGroup) -> str:
-    """What a stricter level leaves; of a pair, the pair says it."""
+    """Whether a group remains at a stricter level; for a group of two, the pair decides."""
     if len(group.members) == 2:
         return ""
-    return f"{group.stability:.0%}" + (", hangs on a weak link" if group.weak_links else "")
+    return f"{group.stability:.0%}" + (", depends on a weak link" if group.weak_links else "")
 
 
 def kinds_table(found: Concordances) -> Table:

@@ -16,6 +16,7 @@ import csv
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 from xml.sax.saxutils import escape, quoteattr
@@ -32,7 +33,7 @@ Row = dict[str, Any]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}  # of GraphML
 
-# What a row of each kind has, and as what; tables of nothing have these columns, too.
+# The columns of each kind of row with their types; empty tables also have them.
 _SOURCE = tuple(each.name for each in fields(SourceRecord))
 PAIR_COLUMNS: dict[str, type] = {
     "group": int,
@@ -66,11 +67,8 @@ def pair_rows(found: Concordances, review: Review) -> Iterator[Row]:
 
     `is_weak`: the pair, alone or with its copies, holds two parts of its group together.
     """
-    pairs, doubts, within = (
-        found.pairs,
-        found.doubts,
-        {place for group in found.groups for place in group.pairs.tolist()},
-    )
+    pairs, doubts = found.pairs, found.doubts
+    within = {place for group in found.groups for place in group.pairs.tolist()}
     outside = [place for place in range(len(pairs)) if place not in within]
     numbered = [(number, group.pairs.tolist(), group.weak_links) for number, group in enumerate(found.groups, start=1)]
     for number, places, links in [*numbered, ("", outside, ())]:
@@ -125,45 +123,61 @@ RECORD_COLUMNS: dict[str, type] = {
 } | {f"{end}_{name}": str for end in ("first", "second") for name in _OF_RECORDS}
 
 
-def record_rows(found: Concordances, review: Review) -> list[Row]:
-    """A row for each pair of records, the surest first: the number of their pairs of incipits, and the surest of these.
+@dataclass(frozen=True, slots=True)
+class RecordPair:
+    """Two records that have a tune in common. `surest` is the place of their most certain pair of incipits."""
 
-    The verdict is that of all their pairs. Pairs within one record are left out.
-    """
-    kinds = {place: found.kind(group) for group in found.groups for place in group.pairs.tolist()}
+    first: SourceRecord  # of the surest pair
+    second: SourceRecord
+    surest: int
+    doubt: float
+    group: int  # its number, from 1; 0 where the surest pair is in none
+    pairs: tuple[tuple[str, str], ...]  # ids of all pairs of incipits
+
+
+def record_pairs(found: Concordances) -> list[RecordPair]:
+    """Each pair of records, the most certain first. Pairs within one record are left out."""
+    groups = {place: number for number, group in enumerate(found.groups, start=1) for place in group.pairs.tolist()}
     by_records: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place in range(len(found.pairs)):
-        ends = [found.source(int(end[place])).record for end in (found.pairs.first, found.pairs.second)]
+        ends = [each.record for each in _ends(found, place)]
         if ends[0] != ends[1]:
             by_records[min(ends), max(ends)].append(place)
-    rows = []
-    for (first, second), places in by_records.items():
+    pairs = []
+    for places in by_records.values():
         surest = min(places, key=lambda place: (float(found.doubts[place]), place))
-        sources = [found.source(int(end[surest])) for end in (found.pairs.first, found.pairs.second)]
-        sources.sort(key=lambda each: each.record)
-        about = {
-            f"{end}_{name}": getattr(source, name)
-            for end, source in zip(("first", "second"), sources, strict=True)
-            for name in _OF_RECORDS
+        first, second = sorted(_ends(found, surest), key=lambda each: each.record)
+        ids = tuple(_ids(found, place) for place in places)
+        pairs.append(RecordPair(first, second, surest, float(found.doubts[surest]), groups.get(surest, 0), ids))
+    return sorted(pairs, key=lambda each: (each.doubt, each.first.record, each.second.record))
+
+
+def record_rows(found: Concordances, review: Review) -> list[Row]:
+    """A row for each pair of records, as `record_pairs` has them. The verdict is that of all their pairs."""
+    return [
+        {
+            "first": each.first.record,
+            "second": each.second.record,
+            "kind": found.kind(found.groups[each.group - 1]) if each.group else "",
+            "incipits": len(each.pairs),
+            "distance": float(found.pairs.distances[each.surest]),
+            "probability": "" if found.pairs.matcher else 1 - each.doubt,
+            "verdict": review.group_state(each.pairs).verdict,
+            "incipit": each.first.id,
+            "other_incipit": each.second.id,
         }
-        row: Row = {
-            "first": first,
-            "second": second,
-            "kind": kinds.get(surest, ""),
-            "incipits": len(places),
-            "distance": float(found.pairs.distances[surest]),
-            "probability": "" if found.pairs.matcher else float(1 - found.doubts[surest]),
-            "verdict": review.group_state([_ids(found, place) for place in places]).verdict,
-            "incipit": sources[0].id,
-            "other_incipit": sources[1].id,
-        }
-        rows.append((float(found.doubts[surest]), row | about))
-    return [row for _, row in sorted(rows, key=lambda each: (each[0], each[1]["first"], each[1]["second"]))]
+        | {f"{end}_{name}": getattr(getattr(each, end), name) for end in ("first", "second") for name in _OF_RECORDS}
+        for each in record_pairs(found)
+    ]
+
+
+def _ends(found: Concordances, place: int) -> tuple[SourceRecord, SourceRecord]:
+    return found.source(int(found.pairs.first[place])), found.source(int(found.pairs.second[place]))
 
 
 def _ids(found: Concordances, place: int) -> tuple[str, str]:
-    first, second = int(found.pairs.first[place]), int(found.pairs.second[place])
-    return found.source(first).id, found.source(second).id
+    first, second = _ends(found, place)
+    return first.id, second.id
 
 
 def _pairs(found: Concordances, group: TuneGroup) -> list[tuple[str, str]]:
@@ -173,30 +187,26 @@ def _pairs(found: Concordances, group: TuneGroup) -> list[tuple[str, str]]:
 # -- tables and a graph -----------------------------------------------------------------------------------------------
 
 
-def _write_pairs(found: Concordances, review: Review, file: IO[str]) -> None:
-    sources = [f"{end}_{name}" for end in ("first", "second") for name in _SOURCE if name != "id"]
+def _wide_pair_rows(found: Concordances, review: Review) -> Iterator[Row]:
+    """The rows of pairs, each with both sources."""
     about = {found.source(number).id: asdict(found.source(number)) for number in _members(found)}
-
-    def rows() -> Iterator[Row]:
-        for row in pair_rows(found, review):
-            ends = {f"{end}_{name}": about[row[end]][name] for end in ("first", "second") for name in _SOURCE}
-            yield row | ends
-
-    _write_csv(file, [*PAIR_COLUMNS, *sources], rows())
+    for row in pair_rows(found, review):
+        yield row | {f"{end}_{name}": about[row[end]][name] for end in ("first", "second") for name in _SOURCE}
 
 
-def _write_groups(found: Concordances, review: Review, file: IO[str]) -> None:
-    _write_csv(file, list(MEMBER_COLUMNS), member_rows(found, review))
+_OF_SOURCES = [f"{end}_{name}" for end in ("first", "second") for name in _SOURCE if name != "id"]
+_TABLES: dict[str, tuple[Iterable[str], Callable[[Concordances, Review], Iterable[Row]]]] = {
+    "pairs": ([*PAIR_COLUMNS, *_OF_SOURCES], _wide_pair_rows),
+    "groups": (MEMBER_COLUMNS, member_rows),
+    "records": (RECORD_COLUMNS, record_rows),
+}
 
 
-def _write_records(found: Concordances, review: Review, file: IO[str]) -> None:
-    _write_csv(file, list(RECORD_COLUMNS), record_rows(found, review))
-
-
-def _write_csv(file: IO[str], columns: list[str], rows: Iterable[Row]) -> None:
+def _write_table(what: str, found: Concordances, review: Review, file: IO[str]) -> None:
+    columns, rows = _TABLES[what]
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
-    for row in rows:
+    for row in rows(found, review):
         writer.writerow([_cell(row[name]) for name in columns])
 
 
@@ -237,7 +247,7 @@ def _write_graphml(found: Concordances, review: Review, file: IO[str]) -> None:
 
 
 def _data(letter: str, row: Row, columns: Mapping[str, type]) -> str:
-    """The attributes of a node or an edge; one that is empty is left out."""
+    """The attributes of a node or an edge. One that is empty is left out."""
     return "".join(
         f"<data key={quoteattr(f'{letter}_{name}')}>{escape(for_xml(_graph_value(row[name])))}</data>"
         for name in columns
@@ -264,7 +274,7 @@ class ReviewedTruth:
 
 
 def reviewed_truth(review: Review) -> ReviewedTruth:
-    """What is accepted and rejected; not what is undecided, disputed, or was decided about earlier notes."""
+    """The accepted and rejected pairs, without those that are undecided, disputed, or decided about earlier notes."""
     groups = {"accept": 1, "reject": 0}
     rows: list[tuple[str, str, int]] = []
     left_out: Counter[str] = Counter()
@@ -290,9 +300,7 @@ def _write_truth(found: Concordances, review: Review, file: IO[str]) -> dict[str
 
 
 EXPORTS: dict[str, Callable[[Concordances, Review, IO[str]], dict[str, int] | None]] = {
-    "pairs": _write_pairs,
-    "groups": _write_groups,
-    "records": _write_records,
+    **{what: partial(_write_table, what) for what in _TABLES},
     "graphml": _write_graphml,
     "truth": _write_truth,
 }

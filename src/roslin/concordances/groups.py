@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -86,18 +86,27 @@ def groups_of(
     outside = _by_part(np.concatenate([leaving, leaving]), np.concatenate([each[leaving] for each in parts]))
     found = []
     for smallest, members in _by_part(np.arange(len(melodies)), part).items():
-        pairs, nobody = pairs_of.get(smallest), np.empty(0, np.int64)
-        if pairs is not None:  # what stayed alone is no group
-            leads = outside.get(smallest, nobody)
-            group = _group(melodies[members], pairs, kinds, doubts, strictly[members], kind[members], strict)
-            found.append(replace(group, outside=leads))
+        if smallest not in pairs_of:  # what stayed alone is no group
+            continue
+        pairs = pairs_of[smallest]
+        _, sizes = np.unique(strictly[members], return_counts=True)
+        found.append(
+            TuneGroup(
+                melodies[members],
+                pairs,
+                outside.get(smallest, np.empty(0, np.int64)),
+                doubt=float(doubts[pairs].max()),
+                stability=int((sizes * (sizes - 1)).sum()) / max(len(members) * (len(members) - 1), 1),
+                weak_links=tuple(_weak_links(pairs, kind[members], kinds, strict)),
+            )
+        )
     return found
 
 
 def grown(kind: Numbers, first: Numbers, second: Numbers, doubts: Floats) -> Numbers:
-    """The group of each melody, as the smallest of its members; its own number where it stays alone.
+    """The group of each melody, as the smallest of its members. Its own number where it stays alone.
 
-    `kind`: of each melody, the smallest of its copies; pairs are those of kinds, and may be repeated.
+    `kind`: of each melody, the smallest of its copies. Pairs are those of kinds, and may be repeated.
     """
     order = np.lexsort((np.maximum(first, second), np.minimum(first, second), doubts))
     order = order[first[order] != second[order]]
@@ -135,29 +144,6 @@ def _by_part(places: Numbers, parts: Numbers) -> dict[int, Numbers]:
     order = np.lexsort((places, parts))
     starts = np.flatnonzero(np.diff(parts[order], prepend=-1))
     return {int(parts[each[0]]): places[each] for each in np.split(order, starts[1:]) if len(each)}
-
-
-def _group(
-    members: Numbers,
-    pairs: Numbers,
-    ends: tuple[Numbers, Numbers],
-    doubts: Floats,
-    strictly: Numbers,
-    kind: Numbers,
-    strict: Flags,
-) -> TuneGroup:
-    """`ends`: of all pairs, the kinds of their melodies."""
-    size = len(members)
-    _, sizes = np.unique(strictly, return_counts=True)
-    together = int((sizes * (sizes - 1)).sum()) / max(size * (size - 1), 1)
-    return TuneGroup(
-        members,
-        pairs,
-        np.empty(0, np.int64),
-        float(doubts[pairs].max()),
-        together,
-        tuple(_weak_links(pairs, kind, ends, strict)),
-    )
 
 
 def _weak_links(pairs: Numbers, kind: Numbers, ends: tuple[Numbers, Numbers], strict: Flags) -> Iterator[WeakLink]:

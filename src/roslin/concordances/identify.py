@@ -1,4 +1,4 @@
-"""The composer of a source, by what other sources of the same tune say: for a cataloguer, before a record is published.
+"""The composer of a source, from other sources of the same tune: for a cataloguer, before a record is published.
 
 A source has one incipit or several. Each is searched for by itself, and has its own number of chance matches (E,
 `roslin.search.chance`). Expectations add up, however the incipits depend on each other: m incipits bring m times as
@@ -28,6 +28,7 @@ import numpy as np
 
 from roslin.collection.store import Store
 from roslin.concordances.concordance import ANONYMUS, SourceRecord, folded_name, is_nobody, plain_name, surname
+from roslin.deadline import Work
 from roslin.display.table import Table
 from roslin.display.words import _, ngettext
 from roslin.errors import MelodyError, NotationError, UnknownRecordError
@@ -37,10 +38,9 @@ from roslin.represent.line import melodic_line
 from roslin.run import Hit, Run
 from roslin.run.meaning import BY_CHANCE, CLOSE, MEANINGS, SAME_NOTES, expected_words, meaning_of
 from roslin.search import Request, search
-from roslin.search.work import Work
 from roslin.types import Numbers
 
-COMMON = 5  # composers; what so many have is rather a scale or a signal than somebody's tune
+COMMON = 5  # composers; a tune with more is probably a scale or a signal
 _LISTED = 200  # of each search; a list is far shorter where chance begins
 _MOST_LISTED = 2000
 _NUMBER = re.compile(r"[\d.~-]+|[\w.:~-]*\d{4}[\w.:~-]*")  # such a text is music only where nothing in it is a fault
@@ -127,7 +127,8 @@ class Attribution:
 
 @dataclass(frozen=True)
 class Identification:
-    """Who the sources of a tune say it is by. `tried` are the incipits that were searched for, by their places from 1.
+    """The composers that the sources of a tune name. `tried` are the incipits that were searched for, by their places
+    from 1.
 
     `searched` is the number of melodies in which each was, `claimed` the composer that the source itself names.
     """
@@ -180,7 +181,7 @@ class Identification:
         elif self.is_disputed:
             yield _("The sources name different composers.")
         elif len(self._named) > 1:
-            yield _("Different incipits lead to different composers: the source may hold several works.")
+            yield _("Different incipits lead to different composers: the source may contain several works.")
         for one, two in _namesakes([each.name for each in self._named]):
             yield _("{one} and {two} may be one person.").format(one=one, two=two)
         if close and not self._named:
@@ -365,9 +366,9 @@ def melodies_of(store: Store, record: str) -> list[Melody]:
 
 
 def source_named(store: Store, text: str, read: Callable[[], Iterable[Melody]]) -> dict[str, list[Melody]]:
-    """The source that a text names in a collection, by the number of its record; otherwise what `read` makes of it.
+    """The source that a text names in a collection, by the number of its record, or else the result of `read`.
 
-    A number of no record is an error of its own: as music it would only be unreadable.
+    A number without a record raises a separate error, because as music it would only be unreadable.
     """
     known = melodies_of(store, text)
     if known:
@@ -412,11 +413,13 @@ def _ids_of(store: Store, record: str) -> list[str]:
 def _runs(
     tried: dict[int, Melody], store: Store, within: Numbers | None, itself: set[str], work: Work
 ) -> Iterator[tuple[int, Run]]:
-    finished = 0
+    finished, reached = 0, 0.0
 
     def report(done: float, what: str) -> None:
+        nonlocal reached
+        reached = max(reached, (finished + done) / len(tried))  # making what a search needs is reported from 0 to 1
         if work.progress is not None:
-            work.progress((finished + done) / len(tried), what)
+            work.progress(reached, what)
 
     whole = Work(work.threads, work.seconds, report, partial=False)  # one limit of time for all
     for place, melody in tried.items():
@@ -440,7 +443,7 @@ def _corrected(hit: Hit, tried: int) -> float:
 
 
 def _sources(found: list[tuple[int, Hit]], tried: dict[int, Melody], store: Store) -> list[SourceMatch]:
-    """What was found, by record: the surest melody of each. The surest record comes first."""
+    """The matches by record, with the most certain melody of each. The surest record comes first."""
     best_first = sorted(found, key=lambda each: (_corrected(each[1], 1), each[1].distance, each[1].id, each[0]))
     numbers = store.numbers([*{hit.id for _, hit in found}])
     records = {melody.id: record_of(melody) for melody in store.melodies(numbers)}

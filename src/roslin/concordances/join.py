@@ -3,8 +3,8 @@
     with Work(threads=2, progress=...) as work:
         found = find_pairs(collection, 0.1, work, folder="tunes.concordances")
 
-1. Of melodies that the measure cannot tell apart only the first is compared (`pairs`). They are sorted by length, in
-   blocks of 64 (`matchers.roslin.table`); the number of a melody in this order is its place.
+1. Of melodies that the measure cannot distinguish only the first is compared (`pairs`). They are sorted by length, in
+   blocks of 64 (`matchers.roslin.table`). The number of a melody in this order is its place.
 2. Chance gives the score that a pair of each melody must reach (`certainty.Chances`).
 3. Each melody is compared with those behind it, so every two melodies meet once; or, where only some are new, each of
    these with all others. Since the score is known before, the bytes of a bound are as fine as that score allows. Pairs
@@ -18,9 +18,10 @@ The folder contains what is prepared, each file made once, and the finished piec
     needed.bin     by place: the score that a pair must reach; made when chance is known
     letters.bin, buckets.bin   which melodies share something rare (`blocking`); only with a shortlist
 
-A piece of work is a value called with the number of the piece. It holds paths, so threads and the processes of a
-cluster do it alike: each process maps the files once, and gives arrays back. The folder and the collection must be at
-the same path for all of them. The result does not depend on the number of threads or on interruptions.
+A piece of work is a function of a `Join` and the number of the piece. A `Join` holds paths, so threads and the
+processes of a cluster do it alike: each process maps the files once, and gives arrays back. The folder and the
+collection must be at the same path for all of them. The result does not depend on the number of threads or on
+interruptions.
 """
 
 from __future__ import annotations
@@ -38,34 +39,39 @@ import numpy as np
 
 from roslin.collection.arrays import ArrayFile, Arrays
 from roslin.collection.store import Store
+from roslin.collection.store import opened as store_of
 from roslin.concordances import blocking
 from roslin.concordances.blocking import Buckets
 from roslin.concordances.certainty import Chances, chances_of, probability
 from roslin.concordances.pairs import EarlierPairs, FoundPairs, digests_of, representatives, unfold
 from roslin.concordances.resume import Journal, Stage
+from roslin.deadline import Work
 from roslin.errors import ArgumentError, CollectionError
-from roslin.matchers.roslin.notes import one
 from roslin.matchers.roslin.roslin import Roslin
-from roslin.matchers.roslin.rounding import Plan, Planner, highest_pair, scale_for
-from roslin.matchers.roslin.scores import fitted, tables
-from roslin.matchers.roslin.scoring import scorer
-from roslin.matchers.roslin.table import MELODIES, MelodyTable, Rows, fill_table, self_scores_of, worth_of_any_length
-from roslin.matchers.roslin.values import Encoded, Tables
+from roslin.matchers.roslin.scores import Encoded, Plan, Planner, Tables, fitted, highest_pair, scale_for, tables
+from roslin.matchers.roslin.table import (
+    MELODIES,
+    MelodyTable,
+    Rows,
+    fill_table,
+    one,
+    scorer,
+    self_scores_of,
+    worth_of_any_length,
+)
 from roslin.native import kernels
-from roslin.notation.record import CHANT
 from roslin.run.meaning import BY_CHANCE
 from roslin.search.chance import Tail, sample_of, tails_of
 from roslin.search.engines.roslin import open_table, table_file, trusted_table
 from roslin.search.program import checksum
-from roslin.search.work import Work
 from roslin.types import Allocate, Flags, Numbers, Scores, Words
 
 JOIN_VERSION = 5  # of the files in a folder
 PAIRED_AT_ONCE = 512  # melodies that are compared with all others in one piece of work
-_ROOM = 1.05  # bytes hold so many times the score that is needed
+_ROOM = 1.05  # a byte holds this multiple of the score that is needed
 _RARE = 0.01  # of all the work, if so much
-_AS_MUCH = 20_000  # comparing with so many melodies takes as long as what chance gives for one
-_SHORTLIST = 10_000  # and with all candidates as long as with about so many
+_AS_MUCH = 20_000  # comparing with this many melodies takes as long as the chance estimate of one
+_SHORTLIST = 10_000  # and with all candidates as long as with about this many
 _TABLED_AT_ONCE = 50_000  # melodies
 _MATCHER = Roslin(compare="both")  # its scale of distances is that of the melody alone
 _Value = TypeVar("_Value")
@@ -83,8 +89,8 @@ def find_pairs(
 ) -> FoundPairs:
     """All pairs that are the same tune with a doubt of at most `level`: a probability of at least 1 - level.
 
-    At most one chance match may be expected for one of the two melodies. Melodies that the measure cannot tell apart
-    are pairs however short they are; their probability says what that is worth.
+    At most one chance match may be expected for one of the two melodies. Melodies that the measure cannot distinguish
+    are pairs however short they are, with their probability.
 
     `new`: only pairs with at least one of these melodies. `folder`: where finished work is kept. Not `exact`: only
     melodies that share something rare are compared (`blocking`). `earlier`: only what is new since is compared with
@@ -95,9 +101,9 @@ def find_pairs(
     if len(store) < 2:
         none = np.empty(0, np.int64)
         return FoundPairs(none, none, np.empty(0), np.empty(0), none.astype(bool), level, 0, len(store))
-    digests = None if earlier is None else digests_of(open_table(store))
-    if earlier is not None and digests is not None:
-        new = earlier.new_among(digests)
+    continued = None if earlier is None else (earlier, digests_of(open_table(store)))
+    if continued is not None:
+        new = continued[0].new_among(continued[1])
     with ExitStack() as stack:
         place = Path(folder if folder is not None else stack.enter_context(tempfile.TemporaryDirectory()))
         stack.callback(opened.cache_clear)
@@ -119,8 +125,8 @@ def find_pairs(
         needed = chances.needed(BY_CHANCE)[ready.table.order]
         _needed_file(place).write({"needed": needed})
         scored = _joined(ready, work, journal)
-        if earlier is not None and digests is not None:
-            scored, new = scored.with_others(_taken_over(ready, earlier, digests)), None
+        if continued is not None:
+            scored, new = scored.with_others(_taken_over(ready, *continued)), None
         found = _found(ready, chances, scored, new, level)
     is_exact = exact and (earlier is None or earlier.is_exact)
     return replace(found, is_exact=is_exact, is_all=new is None)
@@ -142,7 +148,7 @@ class Join:
 
 
 class Shortlist(NamedTuple):
-    """Who is worth comparing with whom, and the notes of all melodies, both by place."""
+    """The melodies worth comparing with each melody, and the notes of all melodies, both by place."""
 
     buckets: Buckets
     rows: Rows
@@ -154,12 +160,7 @@ class _Prepared:
 
     @cached_property
     def store(self) -> Store:
-        store = Store(self.join.collection)
-        if store.about["token"] != self.join.token:
-            raise CollectionError(
-                f"{store.path}: the collection has changed since the comparison started; start it again"
-            )
-        return store
+        return store_of(self.join.collection, self.join.token)
 
     @cached_property
     def everything(self) -> MelodyTable:
@@ -168,9 +169,7 @@ class _Prepared:
     @cached_property
     def compared(self) -> str:
         """Melody and rhythm; of chant the melody, since its notation has no rhythm."""
-        sql = "SELECT EXISTS (SELECT 1 FROM melodies WHERE notation IS NULL OR notation NOT IN (?, ?))"
-        (has_rhythm,) = self.store.connection.execute(sql, CHANT).fetchone()
-        return "both" if has_rhythm else "melody"
+        return "both" if self.store.has_rhythm else "melody"
 
     @cached_property
     def tails(self) -> dict[int, Tail]:
@@ -225,7 +224,7 @@ class _Prepared:
 
     @cached_property
     def shortlist(self) -> Shortlist | None:
-        """Who shares something rare; None where every two are compared."""
+        """The melodies that share something rare; None if every two are compared."""
         if self.join.is_exact:
             return None
         buckets = self._trusted("buckets.bin", blocking.read_buckets(self.folder))
@@ -295,41 +294,25 @@ def _distinct_table(everything: MelodyTable, distinct: Numbers, allocate: Alloca
 # -- pieces of work ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class BucketPiece:
-    """One of so many parts of the buckets, by places in the table."""
-
-    join: Join
-    parts: int
-
-    def __call__(self, number: int) -> Arrays:
-        return blocking.part_of_buckets(opened(self.join).letters, number, self.parts)
+def bucket_piece(join: Join, parts: int, number: int) -> Arrays:
+    """One part of the buckets, by places in the table."""
+    return blocking.part_of_buckets(opened(join).letters, number, parts)
 
 
-@dataclass(frozen=True, slots=True)
-class ChancePiece:
-    """What chance gives for the melodies of a piece, by the order of `distinct`."""
-
-    join: Join
-
-    def __call__(self, number: int) -> Arrays:
-        ready = opened(self.join)
-        numbers = _piece_of(ready.distinct, number)
-        begins, scales = chances_of(ready.everything, ready.tables, ready.tails, sample_of(ready.store), numbers)
-        return {"begins": begins, "scales": scales}
+def chance_piece(join: Join, number: int) -> Arrays:
+    """The chance estimate for the melodies of a piece, in the order of `distinct`."""
+    ready = opened(join)
+    numbers = _piece_of(ready.distinct, number)
+    begins, scales = chances_of(ready.everything, ready.tables, ready.tails, sample_of(ready.store), numbers)
+    return {"begins": begins, "scales": scales}
 
 
-@dataclass(frozen=True, slots=True)
-class PairPiece:
+def pair_piece(join: Join, number: int) -> Arrays:
     """The pairs of the melodies of a piece, by places in the table."""
-
-    join: Join
-
-    def __call__(self, number: int) -> Arrays:
-        ready = opened(self.join)
-        places = _piece_of(ready.places, number)
-        found = join_places(ready.table, ready.tables, ready.needed, places, ready.is_new, ready.shortlist)
-        return found._asdict() | {"compared": np.array([found.compared])}
+    ready = opened(join)
+    places = _piece_of(ready.places, number)
+    found = join_places(ready.table, ready.tables, ready.needed, places, ready.is_new, ready.shortlist)
+    return found._asdict() | {"compared": np.array([found.compared])}
 
 
 _BUCKETS = Stage("buckets", {"sizes": np.int32, "members": np.int32}, "what is rare", 0.0, _RARE)
@@ -341,14 +324,14 @@ def _make_buckets(ready: _Prepared, work: Work, journal: Journal) -> None:
     if ready.join.is_exact or ready.has_buckets():
         return
     count = blocking.bucket_parts(ready.table)
-    journal.do(work, _BUCKETS, BucketPiece(ready.join, count), count)
+    journal.do(work, _BUCKETS, partial(bucket_piece, ready.join, count), count)
     blocking.write_buckets(ready.folder, len(ready.distinct), partial(journal.results, _BUCKETS, count))
     journal.forget(_BUCKETS, count)
 
 
 def _chances(ready: _Prepared, work: Work, journal: Journal) -> Chances:
     count = _piece_count(len(ready.distinct))
-    journal.do(work, _CHANCE._replace(end=_chance_share(ready)), ChancePiece(ready.join), count)
+    journal.do(work, _CHANCE._replace(end=_chance_share(ready)), partial(chance_piece, ready.join), count)
     own_scores = ready.own_scores[ready.distinct]
     return Chances(**journal.columns(_CHANCE, count), own_scores=own_scores, searched=len(ready.everything))
 
@@ -359,7 +342,7 @@ def _chance_share(ready: _Prepared) -> float:
 
 def _joined(ready: _Prepared, work: Work, journal: Journal) -> ScoredPairs:
     count = _piece_count(len(ready.places))
-    journal.do(work, _PAIRS._replace(begin=_chance_share(ready)), PairPiece(ready.join), count)
+    journal.do(work, _PAIRS._replace(begin=_chance_share(ready)), partial(pair_piece, ready.join), count)
     found = journal.columns(_PAIRS, count)
     return ScoredPairs(found["first"], found["second"], found["scores"], int(found["compared"].sum()))
 
@@ -443,7 +426,7 @@ class _Side(NamedTuple):
         first, last = start // MELODIES, len(self.table.starts) - 1
         found = np.empty((last - first, MELODIES), np.int32)
         bound = kernels.align_blocks if plan.unit == 1 else kernels.bound_blocks
-        bound(plan, self.table.blocks, np.arange(first, last), found)
+        bound(plan, self.table, np.arange(first, last), found)
         bounds = found.ravel()[start - first * MELODIES : len(self.table) - first * MELODIES]
         return start + np.flatnonzero(bounds >= wanted)
 
@@ -464,13 +447,13 @@ class _Side(NamedTuple):
         """Those places whose melodies do reach what is needed, and their scores."""
         if not len(possible):
             return possible, np.empty(0, np.int32)
-        score = scorer(query, self.table, self.planner.tables, self.planner)
+        score = scorer(query, self.table, self.planner)
         scores = score(self.table.order[possible].astype(np.int64))
         reached = scores >= np.minimum(self.needed[possible], self.needed[place])
         return possible[reached], scores[reached]
 
     def _plan(self, query: Encoded, wanted: Scores) -> Plan | None:
-        """In bytes that tell which melodies reach `wanted`, with all tempos at once; None where none can."""
+        """A plan in bytes that finds the melodies that reach `wanted`, with all tempos at once; None if no plan can."""
         most = len(query.pitches) * highest_pair(self.planner.tables)
         if not len(wanted) or int(wanted.min()) > most:
             return None
@@ -486,10 +469,10 @@ def _taken_over(ready: _Prepared, earlier: EarlierPairs, digests: Words) -> Scor
     one, two, _ = earlier.pairs_among(digests)
     places = [ready.table.places[np.searchsorted(ready.distinct, end)].astype(np.int64) for end in (one, two)]
     scores = np.empty(len(one), np.int32)
-    order = np.argsort(one, kind="stable")
+    order, planner = np.argsort(one, kind="stable"), Planner(ready.tables)
     for same in np.split(order, np.flatnonzero(np.diff(one[order])) + 1) if len(order) else ():
         query = ready.everything.take(one[same[:1]])
-        scores[same] = scorer(query, ready.everything, ready.tables)(two[same])
+        scores[same] = scorer(query, ready.everything, planner)(two[same])
     reached = scores >= np.minimum(*(ready.needed[end] for end in places))
     first, second = np.minimum(*places), np.maximum(*places)
     return ScoredPairs(first[reached], second[reached], scores[reached], len(scores))

@@ -60,7 +60,7 @@ Subfields = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class RecordPatch:
-    """What is new for one record: its control number, and the subfields of each new field 787."""
+    """The additions to one record: its control number and the subfields of each new field 787."""
 
     record: str
     fields: tuple[Subfields, ...]
@@ -92,7 +92,7 @@ class MarcPatches:
 
 @dataclass(frozen=True, slots=True)
 class _Agreement:
-    """Two incipits that people accepted as one tune; no distance where the pair was not found at this level."""
+    """Two incipits that people accepted as one tune. No distance where the pair was not found at this level."""
 
     here: SourceRecord
     there: SourceRecord
@@ -173,10 +173,10 @@ def _measured(found: Concordances, pair: tuple[str, str]) -> tuple[float, str, s
     """How near the two of a pair are that was found at this level, and what that means."""
     first, second = np.sort(found.store.numbers(pair)).tolist()
     pairs = found.pairs
-    begin, end = (int(np.searchsorted(pairs.first, first, side)) for side in ("left", "right"))
-    place = begin + int(np.searchsorted(pairs.second[begin:end], second))
-    if place == end or pairs.second[place] != second:
+    places = np.flatnonzero((pairs.first == first) & (pairs.second == second))
+    if not len(places):
         return None
+    place = int(places[0])
     doubt, words = float(found.doubts[place]), found.certainty.words(float(found.doubts[place]))
     distance = number(float(pairs.distances[place]), 3)
     if pairs.matcher:
@@ -285,7 +285,7 @@ def write_collection(patches: MarcPatches, path: str | Path) -> None:
 
 
 def write_patches(patches: MarcPatches, folder: str | Path) -> list[Path]:
-    """Write `RECORD.xml` for each patch into a new folder; each is there whole or not at all."""
+    """Write `RECORD.xml` for each patch into a new folder. Each is there whole or not at all."""
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ArgumentError(f"{folder}: patches need a new or empty folder")

@@ -1,10 +1,10 @@
 """Pairs of melodies by their numbers: pairs that were found, pairs of duplicates, and pairs from an earlier comparison.
 
-The measure `roslin` cannot tell melodies apart that have the same intervals, note values, metre and phrases, in any
-key. A catalogue has many such copies, and comparing each with everything would find the same pairs again. So the first
-of each kind, its representative, is compared for all, and its pairs are repeated for every melody of the kind
-(`unfold`). The number of pairs grows with the square of the number of copies. More than `MOST_COPIES` melodies of one
-kind are a placeholder rather than a tune: they are linked to the first of them only.
+The measure `roslin` cannot distinguish melodies with the same intervals, note values, metre and phrases, in any key. A
+catalogue has many such copies, and comparing each with everything would find the same pairs again. So the first of each
+kind, its representative, is compared for all, and its pairs are repeated for every melody of the kind (`unfold`). The
+number of pairs grows with the square of the number of copies. More than `MOST_COPIES` melodies of one kind are a
+placeholder rather than a tune: they are linked to the first of them only.
 
 A later comparison continues an earlier one (`EarlierPairs`). A melody is new when no melody had its digest before,
 whatever its id and number are. A pair is taken over when both of its digests are still there. By a radius, this finds
@@ -25,9 +25,8 @@ import numpy as np
 
 from roslin.concordances.certainty import Certainty, probability
 from roslin.errors import ArgumentError
-from roslin.matchers.roslin.notes import encoded
-from roslin.matchers.roslin.table import MelodyTable
-from roslin.matchers.roslin.values import Encoded
+from roslin.matchers.roslin.scores import Encoded
+from roslin.matchers.roslin.table import MelodyTable, encoded
 from roslin.represent.packed import Packed
 from roslin.types import Flags, Floats, Numbers, Words
 
@@ -48,9 +47,10 @@ _SEEN = ("onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grac
 class FoundPairs:
     """Pairs of melodies by their numbers, the smaller first, in rising order; their distances and chance matches.
 
-    `expected` is how many melodies would by chance be as near to one of the two, and to the other: the geometric mean.
-    `is_copy` marks pairs that the measure cannot tell apart. Only the first of such melodies is compared with others;
-    its pairs are repeated for the rest of them, with the same distance and the same chance matches.
+    `expected` is the number of melodies as close as this to one of the two, and to the other, that is expected by
+    chance: the geometric mean. `is_copy` marks pairs that the measure cannot distinguish. Only the first of such
+    melodies is compared with others. Its pairs are repeated for the rest of them, with the same distance and the same
+    chance matches.
     """
 
     first: Numbers
@@ -59,15 +59,13 @@ class FoundPairs:
     expected: Floats
     is_copy: Flags
     level: float
-    compared: int  # pairs of melodies that the measure can tell apart, and that were scored exactly
+    compared: int  # distinguishable pairs that were scored exactly
     melodies: int
     is_exact: bool = True  # whether every two were compared, and not only those that share something rare
     is_all: bool = True  # whether pairs of two old melodies were looked for, and not only those with a new one
-    matcher: str = (
-        ""  # by whose distance they were found: the level is a radius, and there is no chance (`radius_join`)
-    )
+    matcher: str = ""  # by whose distance they were found; then the level is a radius, and there is no chance
     folded: int = 0  # melodies that are linked to the first of more than `MOST_COPIES` only
-    left_copies: int = 0  # pairs that the measure cannot tell apart, and that are too common for the level
+    left_copies: int = 0  # indistinguishable pairs that are too common for the level
 
     def __len__(self) -> int:
         return len(self.first)
@@ -80,7 +78,7 @@ class FoundPairs:
 
     @property
     def doubts(self) -> Floats:
-        """What the level limits (`certainty`)."""
+        """The doubt of each pair, which the level limits (`certainty`)."""
         return self.distances if self.matcher else 1.0 - self.probabilities
 
     @property
@@ -153,7 +151,7 @@ def unfold(one: Numbers, two: Numbers, copies: Numbers, new: Numbers | None = No
 
 
 def digests_of(table: MelodyTable) -> Words:
-    """What the measure sees of each melody."""
+    """A digest of each melody as the measure sees it."""
     digests = bytearray()
     for start in range(0, len(table), _DIGESTED_AT_ONCE):
         digests += _digests_of(table.take(np.arange(start, min(start + _DIGESTED_AT_ONCE, len(table)))))
@@ -181,12 +179,12 @@ def digests_of_notes(packed: Packed) -> Words:
         columns = [(np.ascontiguousarray(part.notes[name]), part.offsets) for name in _SEEN]
         columns.append((np.ascontiguousarray(part.barlines), part.bar_offsets))
         for number in range(len(part)):
-            key = hashlib.blake2b(digest_size=16)
+            key = hashlib.blake2b(digest_size=_DIGEST_BYTES)
             for values, offsets in columns:
                 rows = values[offsets[number] : offsets[number + 1]]
                 key.update(len(rows).to_bytes(8, "little") + rows.tobytes())
             digests += key.digest()
-    return np.frombuffer(bytes(digests), np.uint64).reshape(-1, 2)
+    return _as_digests(digests)
 
 
 # -- pairs of an earlier comparison -----------------------------------------------------------------------------------
@@ -221,7 +219,7 @@ class EarlierPairs:
         return np.flatnonzero(firsts >= len(self.digests))
 
     def pairs_among(self, digests: Words) -> tuple[Numbers, Numbers, Floats]:
-        """The pairs whose melodies are still there, by today's numbers; of copies, the first stands for all."""
+        """The pairs whose melodies still exist, by today's numbers; the first of several copies represents all."""
         today = firsts_of(np.concatenate([digests, self.digests]))[len(digests) :]
         first, second = today[self.first], today[self.second]
         is_there = np.maximum(first, second) < len(digests)

@@ -3,7 +3,7 @@
 Every melody is the query once, and all others are its candidates, as in a search. Not every matcher gives the same
 distance both ways (a fragment may be found in a whole, which is not found in the fragment): a pair counts when either
 way is within the radius, and its distance is the smaller of the two. Where a matcher has an engine (`search.engines`),
-only what its bounds leave is compared; the pairs are the same as without.
+only what its bounds leave is compared. The pairs are the same as without.
 
 Melodies with the same notes and bar lines are the same for every matcher: the first of them is compared, and its pairs
 are repeated for the others. Those without notes, and those too long for the matcher (`search.request`), have no pairs.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +23,12 @@ from roslin.collection.arrays import ArrayFile, Arrays
 from roslin.collection.store import Store, opened
 from roslin.concordances.pairs import EarlierPairs, FoundPairs, digests_of_notes, firsts_of, unfold
 from roslin.concordances.resume import Journal, Stage
+from roslin.deadline import Work
 from roslin.errors import ArgumentError, CollectionError
 from roslin.matchers import Matcher, matcher
 from roslin.represent.packed import Packed
 from roslin.search.request import Request, longest_query, within_radius
-from roslin.search.work import Work
-from roslin.types import Floats, Numbers
+from roslin.types import Flags, Floats, Numbers
 
 RADIUS_VERSION = 2  # of the files in a folder
 ASKED_AT_ONCE = 64  # melodies that are queries in one piece of work
@@ -63,21 +63,7 @@ def find_within(
     asked = np.ones(len(store), dtype=bool) if new is None else np.isin(copies, copies[new])
     with ExitStack() as stack:
         place = Path(folder if folder is not None else stack.enter_context(tempfile.TemporaryDirectory()))
-        about = {
-            "version": RADIUS_VERSION,
-            "token": store.about["token"],
-            "melodies": len(store),
-            "matcher": repr(chosen),
-            "radius": radius,
-            "new": hashlib.sha256(asked.tobytes()).hexdigest(),
-        }
-        journal = Journal(place, about)
-        _queries_file(place).write({"queries": distinct, "is_new": asked})
-        task = RadiusPiece(str(store.path.resolve()), store.about["token"], str(place.resolve()), repr(chosen), radius)
-        count = -(-len(distinct) // ASKED_AT_ONCE)
-        work.report(0.0, "getting ready")
-        journal.do(work, _NEAR, task, count)
-        near = journal.columns(_NEAR, count)
+        near = _joined(store, chosen, radius, work, place, distinct, asked)
     if earlier is not None:
         known = dict(zip(near, earlier.pairs_among(digests), strict=True))
         is_within = known["distances"] <= radius
@@ -101,31 +87,44 @@ def find_within(
     )
 
 
+def _joined(
+    store: Store, chosen: Matcher, radius: float, work: Work, place: Path, distinct: Numbers, asked: Flags
+) -> Arrays:
+    """The columns of pairs of distinct melodies with one that is asked for. Work in the folder is continued."""
+    token = store.about["token"]
+    about = {
+        "version": RADIUS_VERSION,
+        "token": token,
+        "melodies": len(store),
+        "matcher": repr(chosen),
+        "radius": radius,
+        "new": hashlib.sha256(asked.tobytes()).hexdigest(),
+    }
+    journal = Journal(place, about)
+    _queries_file(place).write({"queries": distinct, "is_new": asked})
+    task = partial(radius_piece, str(store.path.resolve()), token, str(place.resolve()), repr(chosen), radius)
+    count = -(-len(distinct) // ASKED_AT_ONCE)
+    work.report(0.0, "getting ready")
+    journal.do(work, _NEAR, task, count)
+    return journal.columns(_NEAR, count)
+
+
 def _compared(melodies: int, asked: int) -> int:
     return asked * (asked - 1) // 2 + asked * (melodies - asked)
 
 
-@dataclass(frozen=True, slots=True)
-class RadiusPiece:
-    """What is within the radius of the melodies of a piece. Called with its number, by a thread or another process."""
-
-    collection: str
-    token: str
-    folder: str  # with the numbers of all queries, and by number whether a melody is asked for
-    matcher: str
-    radius: float
-
-    def __call__(self, number: int) -> Arrays:
-        store, chosen = opened(self.collection, self.token), matcher(self.matcher)
-        asked = _queries_file(Path(self.folder)).read()
-        if asked is None:
-            raise CollectionError(f"{self.folder}: damaged: queries.bin is not what was written; delete the folder")
-        queries, is_new = asked["queries"], asked["is_new"]
-        news = queries[is_new[queries]]
-        found = [{name: np.empty(0, dtype) for name, dtype in _NEAR.arrays.items()}]
-        for query in queries[number * ASKED_AT_ONCE : (number + 1) * ASKED_AT_ONCE].tolist():
-            found.append(_near(store, chosen, self.radius, query, queries if is_new[query] else news))
-        return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+def radius_piece(collection: str, token: str, folder: str, name: str, radius: float, number: int) -> Arrays:
+    """The pairs within the radius of the melodies of a piece. Threads and other processes find all else in files."""
+    store, chosen = opened(collection, token), matcher(name)
+    asked = _queries_file(Path(folder)).read()
+    if asked is None:
+        raise CollectionError(f"{folder}: damaged: queries.bin is not what was written; delete the folder")
+    queries, is_new = asked["queries"], asked["is_new"]
+    news = queries[is_new[queries]]
+    found = [{name: np.empty(0, dtype) for name, dtype in _NEAR.arrays.items()}]
+    for query in queries[number * ASKED_AT_ONCE : (number + 1) * ASKED_AT_ONCE].tolist():
+        found.append(_near(store, chosen, radius, query, queries if is_new[query] else news))
+    return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
 
 def _queries_file(folder: Path) -> ArrayFile:

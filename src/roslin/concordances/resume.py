@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from roslin.collection.arrays import ArrayFile, Arrays
 from roslin.collection.files import write_text
+from roslin.deadline import Work
 from roslin.errors import ArgumentError
-from roslin.search.work import Work
 
 
 class Stage(NamedTuple):
@@ -68,7 +68,7 @@ class Journal:
             work.report(stage.begin + (stage.end - stage.begin) * done / count, stage.what)
 
     def unfinished(self, stage: Stage, count: int) -> list[int]:
-        """The pieces that are still to be done; a damaged result counts as none."""
+        """The pieces that are still to be done. A damaged result counts as none."""
         return [number for number in range(count) if self._file(stage, number).read() is None]
 
     def results(self, stage: Stage, count: int) -> Iterator[Arrays]:

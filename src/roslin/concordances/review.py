@@ -9,19 +9,19 @@ one line of JSON, and lines are only ever added:
 Melodies are named by their ids, so a line means the same after a new build and in another collection with the same
 sources. `id` is random: files of several people are merged by taking every decision once, in any order. Decisions are
 written under a lock, and are on disk when `decide` returns. An incomplete line, left by a computer that stopped, is
-left out and listed in `Review.notes`; the next decision begins a line of its own.
+left out and listed in `Review.notes`. The next decision begins a new line.
 
 The state of a pair follows from its decisions:
 
 - of each author, the latest counts (by time, then by id);
 - accept against reject is "disputed", until one of the two decides again;
-- otherwise the latest decision of all is the state; a pair without decisions is "open".
+- in all other cases the latest decision is the state; a pair without decisions is "open".
 
 A decision contains a digest of both melodies' notes. Where these have changed since, it is one "of an earlier version":
 it still counts, marked so, unless there is a decision about the present notes.
 
 A decision about a group is the same decision about each of its pairs. The state of a group is that of its pairs where
-they agree, "disputed" where one of them is, and "mixed" otherwise.
+they agree, "disputed" where one of them is, and "mixed" in all other cases.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ MAX_AUTHOR = 200
 
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 _TIME_FORM = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
-_LAST_YEAR = 9000  # a clock that says more leaves no later time to others
+_LAST_YEAR = 9000  # a clock beyond this would leave no later time to others
 _WAIT_S = 10.0  # for another process that is writing a decision
 
 Pair = tuple[str, str]
@@ -102,7 +103,7 @@ _in_time_order = attrgetter(*_FIELDS)  # decisions are sorted by time, then by i
 
 
 def check(made: PairDecision) -> None:
-    """Refuse what nobody can have decided; an ArgumentError is a ValueError."""
+    """Refuse an impossible decision. An ArgumentError is a ValueError."""
     texts = _in_time_order(made)
     if not all(isinstance(text, str) for text in texts):
         raise ArgumentError("a decision consists of texts")
@@ -124,7 +125,7 @@ def check(made: PairDecision) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PairState:
-    """What people say about a pair. `verdict`: accept, reject, undecided, disputed or open.
+    """The decisions about a pair and their state. `verdict`: accept, reject, undecided, disputed or open.
 
     `decisions` are those that count, one of each author, the latest first. `is_earlier_version`: they are about notes
     that have changed since.
@@ -141,7 +142,7 @@ class PairState:
 
 @dataclass(frozen=True, slots=True)
 class GroupState:
-    """What people say about the pairs of a group: the verdict that all share, disputed or mixed; pairs per verdict."""
+    """The state of a group: the verdict that all its pairs share, disputed or mixed; pairs per verdict."""
 
     verdict: str
     pairs: dict[str, int]
@@ -186,7 +187,7 @@ def notes_digest(melody: Melody) -> str:
 
 
 class Review:
-    """All decisions of a file, or of several that were merged (then `path` is None). `notes` say what was left out.
+    """All decisions of a file, or of several that were merged (then `path` is None). `notes` list the omissions.
 
     >>> import tempfile
     >>> review = Review.open(tempfile.mkdtemp() + "/mine.jsonl")
@@ -206,8 +207,7 @@ class Review:
         self.path = path
         self._digest_of = digest_of
         self._known_digests: dict[str, str] = {}
-        self._decisions: set[PairDecision] = set()
-        self._of_pair: dict[Pair, list[PairDecision]] = defaultdict(list)
+        self._of_pair: dict[Pair, set[PairDecision]] = defaultdict(set)
         self._merged_notes = list(notes)
         self._bad_lines: list[int] = []
         self._lines = self._bytes = 0  # of the file, as far as it was read
@@ -235,7 +235,7 @@ class Review:
     @property
     def decisions(self) -> list[PairDecision]:
         with self._reading:
-            return sorted(self._decisions, key=_in_time_order)
+            return sorted(chain.from_iterable(self._of_pair.values()), key=_in_time_order)
 
     @property
     def notes(self) -> list[str]:
@@ -247,7 +247,8 @@ class Review:
             return notes
 
     def __len__(self) -> int:
-        return len(self._decisions)
+        with self._reading:
+            return sum(map(len, self._of_pair.values()))
 
     def pairs(self) -> list[Pair]:
         with self._reading:
@@ -259,7 +260,7 @@ class Review:
             return sorted(self._of_pair.get(pair_of(first_id, second_id), ()), key=_in_time_order)
 
     def state(self, first_id: str, second_id: str) -> PairState:
-        """What people say about two melodies, whichever is named first."""
+        """The state of two melodies, in either order."""
         return state_of(self.history(first_id, second_id), self._is_earlier)
 
     def group_state(self, pairs: Iterable[Pair]) -> GroupState:
@@ -269,19 +270,11 @@ class Review:
         rows = []
         for pair in self.pairs():
             state = self.state(*pair)
-            rows.append(
-                {
-                    "first": pair[0],
-                    "second": pair[1],
-                    "verdict": state.verdict,
-                    "authors": "; ".join(f"{each.author}: {each.verdict}" for each in state.decisions),
-                    "time": state.decisions[0].time,
-                    "earlier_version": "yes" if state.is_earlier_version else "",
-                    "note": state.decisions[0].note,
-                }
-            )
+            authors = "; ".join(f"{each.author}: {each.verdict}" for each in state.decisions)
+            is_earlier = "yes" if state.is_earlier_version else ""
+            rows.append((*pair, state.verdict, authors, state.decisions[0].time, is_earlier, state.decisions[0].note))
         columns = ("first", "second", "verdict", "authors", "time", "earlier_version", "note")
-        return Table(columns, tuple(rows), "decisions")
+        return Table.of(columns, rows, "decisions")
 
     def refresh(self) -> None:
         """Read what others have added to the file since."""
@@ -290,7 +283,7 @@ class Review:
                 return
             try:
                 with self.path.open("rb") as file:
-                    if file.seek(0, os.SEEK_END) < self._bytes:  # somebody has put another file here
+                    if file.seek(0, os.SEEK_END) < self._bytes:  # the file has been replaced
                         self._bytes = self._lines = 0
                         self._bad_lines = []
                     file.seek(self._bytes)
@@ -318,9 +311,7 @@ class Review:
 
     def _take(self, decisions: Iterable[PairDecision]) -> None:
         for each in decisions:
-            if each not in self._decisions:
-                self._decisions.add(each)
-                self._of_pair[each.pair].append(each)
+            self._of_pair[each.pair].add(each)
 
     def _digest(self, id: str) -> str:
         if id not in self._known_digests:
@@ -359,12 +350,12 @@ class Review:
     def add(self, decisions: Iterable[PairDecision]) -> int:
         """Write the decisions of others that are not in the file yet; how many these were."""
         others = set(decisions)
-        return len(self._append(lambda: sorted(others - self._decisions, key=_in_time_order)))
+        return len(self._append(lambda: sorted(others.difference(self.decisions), key=_in_time_order)))
 
     def _made(self, pairs: Sequence[Pair], verdict: str, note: str, author: str) -> list[PairDecision]:
         known = [each.time for pair in pairs for each in self._of_pair.get(pair, ())]
         time = datetime.now(UTC)
-        if known:  # a decision follows those that it could know of, whatever the clock says
+        if known:  # a decision follows those that it could know of, whatever the clock shows
             time = max(time, datetime.fromisoformat(max(known)) + timedelta(microseconds=1))
         made = []
         for first, second in pairs:
@@ -482,18 +473,14 @@ def listed_decisions(path: str | Path) -> list[ListedDecision]:
 
 def merge_reviews(paths: Iterable[str | Path]) -> Review:
     """Every decision of several review files (or collections), once. The order of the files does not matter."""
-    decisions: set[PairDecision] = set()
-    notes: list[str] = []
-    for path in paths:
-        review = Review.open(existing_review(path))
-        decisions.update(review.decisions)
-        notes += review.notes
-    return Review(None, decisions, notes=notes)
+    reviews = [Review.open(existing_review(path)) for path in paths]
+    decisions = chain.from_iterable(review.decisions for review in reviews)
+    return Review(None, decisions, notes=[note for review in reviews for note in review.notes])
 
 
 @dataclass(frozen=True, slots=True)
 class MergedReviews:
-    """What a merge did: decisions in the file now, new ones among them, pairs, and those that are disputed."""
+    """The outcome of a merge: decisions in the file now, new ones among them, pairs, and disputed pairs."""
 
     path: Path
     decisions: int

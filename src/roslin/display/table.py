@@ -1,6 +1,6 @@
 """`Table`: rows of named cells, as text, HTML, TSV, CSV, JSON, LaTeX or a data frame.
 
-A cell is a text, a number, or None for nothing; a number that is not known is NaN. Numbers keep their full precision in
+A cell is a text, a number, or None for nothing. A number that is not known is NaN. Numbers keep their full precision in
 frames and files (TSV, CSV, JSON), and are rounded where people read them (text, HTML, LaTeX).
 """
 
@@ -10,16 +10,18 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import accumulate
 from typing import Any, Literal, Self
 
-from roslin.display.text import rounded, table_lines
 from roslin.errors import ArgumentError, UnknownNameError
 
 FrameLibrary = Literal["pandas", "polars"]
 _LIBRARIES = ("pandas", "polars")
+_WIDEST = 50
 _SPECIAL_IN_LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -59,7 +61,20 @@ class Table:
 
     def __str__(self) -> str:
         said = ["", *(str(row[self.words]) for row in self.rows)] if self.words in self.columns else []
-        return "\n".join([*table_lines(self.rows, self.without(self.words).columns, self.coarse), *said])
+        return "\n".join([*self._lines(self.without(self.words).columns), *said])
+
+    def _lines(self, columns: Sequence[str]) -> Iterator[str]:
+        """A header and a line for each row, in columns. Numbers are rounded, long texts cut unless nothing follows."""
+        cells = [
+            [_cell(row.get(name), name, 1 if name in self.coarse else 4, name == columns[-1]) for name in columns]
+            for row in self.rows
+        ]
+        widths = [max([_width(name), *(_width(row[k]) for row in cells)]) for k, name in enumerate(columns)]
+        numeric = [all(isinstance(row.get(name), (int, float)) for row in self.rows) for name in columns]
+        for line in [list(columns), *cells]:
+            blanks = (" " * (width - _width(text)) for text, width in zip(line, widths, strict=True))
+            places = zip(line, blanks, numeric, strict=True)
+            yield "  ".join(blank + text if right else text + blank for text, blank, right in places).rstrip()
 
     @property
     def numeric(self) -> tuple[bool, ...]:
@@ -112,12 +127,12 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def to_tsv(self) -> str:
-        """Tab-separated values under a header. What is not known is empty; white space in a cell becomes one space."""
+        """Tab-separated values under a header. Unknown values are empty; white space in a cell becomes one space."""
         lines = [self.columns, *self._written()]
         return "".join("\t".join(" ".join(cell.split()) for cell in line) + "\n" for line in lines)
 
     def to_csv(self) -> str:
-        """Comma-separated values under a header. What is not known is an empty cell."""
+        """Comma-separated values under a header. Unknown values are empty cells."""
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(self.columns)
@@ -137,6 +152,43 @@ class Table:
 
     def _repr_html_(self) -> str:
         return self.to_html()
+
+
+def _cell(value: Any, name: str, digits: int, is_last: bool) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return "–" if math.isnan(value) else rounded(value, digits, name)
+    text = " ".join(str(value).split())
+    return text if is_last or _width(text) <= _WIDEST else _cut(text, _WIDEST - 1) + "…"
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal a text takes: a decomposed accent takes none, a Chinese character two."""
+    return len(text) if text.isascii() else sum(map(_width_of_sign, text))
+
+
+def _width_of_sign(sign: str) -> int:
+    if unicodedata.category(sign) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+
+
+def _cut(text: str, width: int) -> str:
+    """As much of a text as fits. An accent stays with its letter."""
+    ends = accumulate(map(_width_of_sign, text))
+    return "".join(sign for sign, end in zip(text, ends, strict=True) if end <= width)
+
+
+def rounded(value: float, digits: int, name: str) -> str:
+    """A number of a column as people read it. A p-value is never rounded to nothing.
+
+    >>> rounded(0.0000499, 4, "p"), rounded(0.0499, 4, "largest_p"), rounded(0.0000499, 4, "distance")
+    ('5.0e-05', '0.0499', '0.0000')
+    """
+    text = f"{value:.{digits}f}"
+    is_p = name == "p" or name.startswith("p_") or name.endswith("_p")
+    return f"{value:.1e}" if is_p and value > 0 and not float(text) else text
 
 
 def latex_text(value: Any, name: str = "") -> str:

@@ -1,12 +1,13 @@
 """The one Jinja2 environment: every page and every piece of HTML is made from a template, and escaped by it.
 
 Templates lie in the folder `templates` of the room that uses them and are named by room: `display/table.html`.
-All of them know `_`, `ngettext`, `number` and `capital`, which speak the language in use (`words`).
+All of them know `_`, `ngettext`, `number` and `capital`, in the language in use (`words`), and `roslin_version`.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from roslin.display.words import _, capital, ngettext, number
@@ -14,7 +15,7 @@ from roslin.display.words import _, capital, ngettext, number
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_ROOMS = ("display", "report", "web")
+_ROOMS = ("display", "report", "web", "publish")
 
 
 @cache
@@ -29,7 +30,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update({"_": _, "ngettext": ngettext, "number": number, "capital": capital})
+    made.globals |= {"_": _, "ngettext": ngettext, "number": number, "capital": capital}
+    made.globals["roslin_version"] = version("roslin")
     return made
 
 

@@ -1,7 +1,7 @@
 """The words in use: English, unless the reader of a page has chosen another language.
 
 Sentences for people are in the code, in English, as `_("...")`, or `ngettext("one ...", "{count} ...", n)` where they
-depend on a number; values are filled in afterwards, `_("bar {number}").format(number=3)`. A sentence in a table
+depend on a number. Values are filled in afterwards, `_("bar {number}").format(number=3)`. A sentence in a table
 that is made once is only marked there, with `N_("...")`, and goes through `_` where it is shown. Which language is in
 use belongs to the context of a thread or task, so two people can be served at once. `roslin.web.language` has the
 translations; everywhere else the sentences stay in English.
@@ -77,7 +77,7 @@ def continued(sentence: str) -> str:
 
 
 def capital(sentence: str) -> str:
-    """A sentence with a capital letter; the others stay, for nouns have capitals in some languages."""
+    """A sentence with a capital letter. The others stay, for nouns have capitals in some languages."""
     return f"{sentence[:1].upper()}{sentence[1:]}"
 
 

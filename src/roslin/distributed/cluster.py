@@ -1,4 +1,4 @@
-"""Work that a Dask cluster does: the same methods as `roslin.search.work.Work`, and the same results in the same order.
+"""Work that a Dask cluster does: the same methods as `roslin.deadline.Work`, and the same results in the same order.
 
     with ClusterWork(Cluster.parse("local:4"), kept=folder) as work:
         for result in work.map(task, pieces): ...
@@ -9,7 +9,7 @@
 
 Every worker needs the same version of Roslin and of the libraries it computes with, and sees the same files under the
 same names. A task must be picklable: a function of a module, or a frozen value that can be called. Workers only
-compute; the process that asked writes. A worker that dies costs the time of its pieces: another one does them again.
+compute. The process that asked writes. A worker that dies costs the time of its pieces: another one does them again.
 Without the scheduler the work ends with a `ClusterError` that names the folder of the finished pieces.
 """
 
@@ -28,9 +28,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from roslin.deadline import Work
 from roslin.errors import ArgumentError, ClusterError, MissingExtraError
 from roslin.search.program import COUNTED, program_versions
-from roslin.search.work import Work
 from roslin.types import Progress
 
 _LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?")
@@ -42,7 +42,7 @@ _CONNECT_S = 5.0
 _WORKERS_S = 60.0  # without any worker
 _LOOK_S = 1.0  # between two looks at whether there is a worker, and at the clock
 _AHEAD = 3  # pieces for each worker that are on their way, or finished and not yet asked for
-# Of a cluster of our own: so many workers may die with one piece before the piece is to blame, and nobody looks at what
+# On a local cluster, this many workers may die with one piece before the piece is to blame, and no one looks at what
 # Dask's profiler, which costs several percent, finds out.
 _SETTINGS = {"distributed.scheduler.allowed-failures": 10, "distributed.worker.profile.enabled": False}
 _LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
@@ -92,10 +92,13 @@ class ClusterWork(Work):
         kept: str | Path | None = None,
     ):
         super().__init__(1, seconds, progress)
-        self.cluster, self.kept = cluster, kept
+        self.cluster = cluster
         self._open = ExitStack()
-        self._looked = self._seen = time.monotonic() - _LOOK_S
+        self._looked = self._seen = 0.0  # when workers were counted, and when there were any
         self._workers = 0
+        self._rest = "; nothing was changed: start the same command again"
+        if kept is not None:
+            self._rest = f"; finished parts are saved in {kept}: the same command continues, with --dask or without"
 
     def __enter__(self) -> Self:
         try:
@@ -105,16 +108,42 @@ class ClusterWork(Work):
         self._dask: Any = distributed
         with ExitStack() as opening:
             opening.enter_context(_quiet())
-            self._client = opening.enter_context(self._connected())
-            self._wait_for_workers()
+            address = self.cluster.address or opening.enter_context(self._local_cluster())
+            try:
+                self._client: Any = self._dask.Client(address, timeout=_CONNECT_S, set_as_default=False)
+            except OSError:
+                hint = "is there a `dask scheduler`, and is the address right?"
+                raise ClusterError(f"no scheduler answers at {self.cluster}; {hint}") from None
+            opening.callback(self._client.close, timeout=_CONNECT_S)
+            self._seen = time.monotonic()
+            while not self._workers:
+                self._look(_LOOK_S / 100)
+                time.sleep(_LOOK_S / 100)
             self._open = opening.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
+    @contextmanager
+    def _local_cluster(self) -> Iterator[Any]:
+        import dask
+
+        with dask.config.set(_SETTINGS):
+            cluster = self._dask.LocalCluster(
+                n_workers=self.cluster.processes,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",  # a separate port, although it is not used
+                scheduler_kwargs={"dashboard": False},
+                memory_limit=0,  # pages of a mapped collection would count as memory
+                silence_logs=_SILENT,
+            )
+        with cluster:
+            yield cluster
+
     def map(self, function: Callable[[_Piece], _Result], pieces: Iterable[_Piece]) -> Iterator[_Result]:
-        """The function of each piece, in order; only so many are on their way that no worker has to wait."""
+        """The function of each piece, in order; only as many are sent ahead as keep the workers busy."""
         waiting: deque[Any] = deque()
         versions = _versions()
         try:
@@ -127,7 +156,7 @@ class ClusterWork(Work):
             while waiting:
                 yield self._result(waiting.popleft())
         finally:
-            for future in waiting:  # whoever asked has left
+            for future in waiting:  # the caller has left
                 future.release()
 
     def processes(self) -> list[int]:
@@ -135,9 +164,9 @@ class ClusterWork(Work):
         with self._told_if_lost():
             return sorted(self._client.run(os.getpid, on_error="ignore").values())
 
-    def _look(self) -> None:
-        """See how many workers there are, now and then: some may come, and some may go."""
-        if time.monotonic() < self._looked + _LOOK_S:
+    def _look(self, pause: float = _LOOK_S) -> None:
+        """Count the workers, now and then: some may come, and some may go."""
+        if time.monotonic() < self._looked + pause:
             return
         with self._told_if_lost():
             found = sum(self._client.nthreads().values())
@@ -145,43 +174,10 @@ class ClusterWork(Work):
         if found:
             self._seen, self._workers = self._looked, found
         elif self._looked > self._seen + _WORKERS_S:
-            raise self._without_workers()
-
-    @contextmanager
-    def _connected(self) -> Iterator[Any]:
-        import dask
-
-        with ExitStack() as stack:
-            address: Any = self.cluster.address
-            if not address:
-                with dask.config.set(_SETTINGS):
-                    address = stack.enter_context(
-                        self._dask.LocalCluster(
-                            n_workers=self.cluster.processes,
-                            threads_per_worker=1,
-                            host="127.0.0.1",
-                            dashboard_address="127.0.0.1:0",  # a port of its own, although nobody looks at it
-                            scheduler_kwargs={"dashboard": False},
-                            memory_limit=0,  # pages of a mapped collection would count as memory
-                            silence_logs=_SILENT,
-                        )
-                    )
-            try:
-                client = self._dask.Client(address, timeout=_CONNECT_S, set_as_default=False)
-            except OSError:
-                hint = "is there a `dask scheduler`, and is the address right?"
-                raise ClusterError(f"no scheduler answers at {self.cluster}; {hint}") from None
-            stack.callback(client.close, timeout=_CONNECT_S)
-            yield client
-
-    def _wait_for_workers(self) -> None:
-        self._seen = time.monotonic()
-        while not self._workers:
-            self._look()
-            time.sleep(_LOOK_S / 100)
+            hint = f"start some with: dask worker {self.address}"
+            raise ClusterError(f"the scheduler at {self.address} has no workers; {hint}{self._rest}")
 
     def _result(self, future: Any) -> Any:
-        """What came of a piece, when it is there."""
         while not future.done():
             with suppress(TimeoutError), self._told_if_lost(), self._client.as_current():
                 self._dask.wait(future, timeout=_LOOK_S)
@@ -193,7 +189,7 @@ class ClusterWork(Work):
             return future.result()
 
     def _failure(self, error: Any) -> Exception:
-        """What whoever asked is told about a piece that failed."""
+        """The exception that the caller gets for a piece that failed."""
         if isinstance(error, self._dask.KilledWorker):
             reason = f"{error.allowed_failures + 1} workers of {self.cluster} died with the same piece of work"
             return ClusterError(f"{reason}: they may need more memory{self._rest}")
@@ -208,25 +204,12 @@ class ClusterWork(Work):
         except TimeoutError:
             raise
         except (OSError, CancelledError, self._dask.client.ClosedClientError):
-            raise self._lost() from None
-
-    def _lost(self) -> ClusterError:
-        return ClusterError(f"the scheduler at {self.address} is gone{self._rest}")
-
-    def _without_workers(self) -> ClusterError:
-        hint = f"start some with: dask worker {self.address}"
-        return ClusterError(f"the scheduler at {self.address} has no workers; {hint}{self._rest}")
+            raise ClusterError(f"the scheduler at {self.address} is gone{self._rest}") from None
 
     @property
     def address(self) -> str:
         """Where the scheduler is."""
         return self.cluster.address or str(self._client.scheduler.address if self._client.scheduler else self.cluster)
-
-    @property
-    def _rest(self) -> str:
-        if self.kept is None:
-            return "; nothing was changed: start the same command again"
-        return f"; what is finished is kept in {self.kept}; the same command goes on from there, with --dask or without"
 
 
 _SAME = "the same versions of Roslin and of what it computes with must be installed on all computers"
@@ -249,7 +232,7 @@ def _call(versions: dict[str, str], function: Callable[[_Piece], _Result], piece
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Whatever Dask has to say, errors say better."""
+    """Silence Dask: errors are raised in any case."""
     before = dict[logging.Handler, int]()
     for name in _LOGGERS:
         for handler in logging.getLogger(name).handlers:

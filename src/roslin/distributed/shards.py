@@ -16,39 +16,35 @@ import re
 import shutil
 from collections.abc import Collection as Container
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from roslin.collection.files import write_text
+from roslin.collection.files import SHARDS, write_text
 from roslin.collection.store import Store, opened
+from roslin.deadline import Work
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, CollectionError, DamagedError, UnknownNameError
 from roslin.matchers import DEFAULT_MATCHER, Matcher, Roslin, matcher
 from roslin.matchers.roslin.scores import fitted
 from roslin.melody import Melody
 from roslin.run import Ranking, Run
-from roslin.search import Request, search
+from roslin.search import Request, for_collections, search
+from roslin.search.agreement import can_ask, has_certain
 from roslin.search.chance import Background, Tail, WholeCollection, default_tails, mode_of, sample_of, tails_of
-from roslin.search.coinciding import can_ask, has_certain
-from roslin.search.work import Work
+from roslin.search.request import without_rhythm
 from roslin.types import Numbers
 
-SHARDS = "shards.json"
 _Name = tuple[str, str]  # of a collection: its path and token
 _Piece = tuple[str, Sequence[int]]  # a shard: its path, and the numbers of its melodies
 
 _VERSION = 2
 _SAMPLE = "sample.roslin"
 _OURS = re.compile(rf"shard-\d+\.roslin|{re.escape(_SAMPLE)}|{re.escape(SHARDS)}")
-
-
-def is_sharded(path: str | Path) -> bool:
-    """Whether a folder holds a collection that was divided."""
-    return (Path(path) / SHARDS).is_file()
 
 
 def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> None:
@@ -80,7 +76,13 @@ def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> No
         "name": store.path.name,
         "shards": dict(zip(names, tokens, strict=False)),
         "sample": tokens[-1],
-        "tails": {mode: _tails_as_json(store, mode) for mode in default_tails()},
+        "tails": {
+            mode: {
+                "fitted": _fitted(mode),
+                "tails": {str(length): asdict(tail) for length, tail in tails_of(store, mode).items()},
+            }
+            for mode in default_tails()
+        },
     }
     write_text(target / SHARDS, json.dumps(about, indent=1) + "\n")
     for path in target.iterdir():  # what an earlier division has left
@@ -88,9 +90,9 @@ def write_shards(store: Store, folder: str | Path, parts: int, work: Work) -> No
             shutil.rmtree(path)
 
 
-def _tails_as_json(store: Store, mode: str) -> dict[str, Any]:
-    tails = {str(length): asdict(tail) for length, tail in tails_of(store, mode).items()}
-    return {"fitted": repr(fitted(mode.split("/")[0])), "tails": tails}
+def _fitted(mode: str) -> str:
+    """The fitted numbers with which the tails of a mode were estimated."""
+    return repr(fitted(mode.split("/")[0]))
 
 
 def _write_shard(collection: _Name, piece: _Piece) -> str:
@@ -103,7 +105,7 @@ def _write_shard(collection: _Name, piece: _Piece) -> str:
         return str(written.about["token"])
 
 
-class Shards:
+class Shards(AbstractContextManager["Shards"]):
     """A divided collection, opened for searching."""
 
     def __init__(self, path: str | Path):
@@ -141,6 +143,7 @@ class Shards:
         if work is None:
             with Work() as alone:
                 return self.search(query, chosen, k, exclude=exclude, radius=radius, work=alone)
+        named, chosen = chosen, for_collections(chosen, query, self.stores)
         tails = self._tails(mode_of(chosen, query)) if isinstance(chosen, Roslin) else {}
         reach = np.inf if radius is None else radius
         request = Request(query, chosen, k, exclude=frozenset(exclude), radius=reach)
@@ -155,7 +158,8 @@ class Shards:
             return self._merged(query, k, answers)
 
         run = answered(coinciding=False)
-        return answered(coinciding=True) if can_ask(query, chosen) and not has_certain(run) else run
+        run = answered(coinciding=True) if can_ask(query, chosen) and not has_certain(run) else run
+        return run if chosen == named else run.with_remarks([without_rhythm()])
 
     def _merged(self, query: Melody, k: int, answers: Sequence[Run]) -> Run:
         """One list of several."""
@@ -183,7 +187,7 @@ class Shards:
 
     def _tails(self, mode: str) -> dict[int, Tail]:
         kept = self.about["tails"][mode]
-        if kept["fitted"] != repr(fitted(mode.split("/")[0])):
+        if kept["fitted"] != _fitted(mode):
             raise CollectionError(
                 f"{self.path}: made by an incompatible version of Roslin; divide the collection again"
             )
@@ -196,7 +200,7 @@ class Shards:
         return next(self.melodies(self.numbers([id])))
 
     def numbers(self, ids: Sequence[str]) -> Numbers:
-        """The numbers of these ids in the whole collection; an unknown one is an error."""
+        """The numbers of these ids in the whole collection. An unknown one is an error."""
         found = []
         for id in ids:
             of = next((number for number, store in enumerate(self.stores) if id in store), None)
@@ -211,16 +215,9 @@ class Shards:
             of = int(np.searchsorted(self.begins, number, side="right")) - 1
             yield self.stores[of][int(number - self.begins[of])]
 
-    def close(self) -> None:
-        """Give the files back."""
+    def __exit__(self, *_: object) -> None:
         for store in (*self.stores, self.sample):
             store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _search_shard(

@@ -3,15 +3,15 @@
 `score` writes the melody as MEI, with an id for each note.
 
 `engrave` always gives a drawing. When notation cannot be drawn (a length that no note value has, a crash, a time-out,
-no verovio), `drawn` is False, `svg` is empty and `reason` is the cause; pages then show a piano roll.
+no verovio), `drawn` is False, `svg` is empty and `reason` is the cause. Pages then show a piano roll.
 
-In a drawing row 17 of the note table is the element with the id `note-17`; a note drawn in several tied pieces has
+In a drawing row 17 of the note table is the element with the id `note-17`. A note drawn in several tied pieces has
 `note-17-2` and so on too, and every piece carries `data-note="17"`. A drawing takes its colour from the text around it
 (`currentColor`), has no script, no style sheet and no link to anything outside itself. Ids would clash when a page
 holds several: `Engraving.in_page("a-")` puts a prefix before each of them.
 
 Drawings are kept in the folder `engravings` of the cache (`data.cache_folder`), under the hash of what they were made
-from. An entry is written under another name and moved to its place, so that several programs can share the folder; it
+from. An entry is written under another name and moved to its place, so that several programs can share the folder. It
 is compressed with a checksum, and one that does not pass it counts as missing. A folder that cannot be written to means
 that nothing is kept, not that nothing is drawn. Together the entries take at most ROSLIN_CACHE_MEGABYTES, 256 if that
 is not set, and 0 keeps none. They lie in 256 folders by their hash, so evenly that each folder may have its share:
@@ -214,7 +214,7 @@ def write_entry(key: str, text: str) -> None:
 
 
 def _make_room(folder: Path, limit: int) -> None:
-    """Remove what was used least recently until the rest fits; the newest stays in any case."""
+    """Remove what was used least recently until the rest fits. The newest stays in any case."""
     with os.scandir(folder) as found:
         entries = sorted((file.stat().st_mtime_ns, file.stat().st_size, file.path) for file in found)
     total = sum(size for _, size, _ in entries)

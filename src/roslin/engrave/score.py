@@ -1,16 +1,16 @@
 """A melody written as MEI for engraving: every note of the table has an id with the number of its row.
 
-One staff for each voice. A voice is cut into pieces wherever a note begins or ends, or a bar line, a grace note or a
-change of signature stands; a note of several pieces is tied. Row 17 of the note table is `note-17`, its second piece
-`note-17-2`. Lengths that no plain or dotted value has become tuplets with the smallest number that makes them
-writable. Times are ticks, 40320 a quarter.
+One staff for each voice. A voice is cut into pieces where a note begins or ends and at bar lines, grace notes and
+changes of signature. A note of several pieces is tied. Row 17 of the note table is `note-17`, its second piece
+`note-17-2`. Lengths that no plain or dotted value has become tuplets with the smallest number that makes them writable.
+Times are ticks, 40320 a quarter.
 
 The table does not keep beams, so they are set by the metre: one group a beat, three eighths in 6/8 and its kin. Bars of
 rest in a row become one rest with their number. Music without bar lines is cut at places where nothing sounds through,
 without a visible line, so that it can be broken into systems.
 
-MEI and not Plaine & Easie: it can hold voices, any tuplet and our ids, and verovio draws it as it stands
-(dev/measurements/readers.md has the comparison). What cannot be written raises `NotationError`.
+MEI and not Plaine & Easie: it can hold voices, any tuplet and our ids, and verovio draws it unchanged
+(dev/measurements/readers.md has the comparison). Music that cannot be written raises `NotationError`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange, base40_from_midi
 from roslin.melody.pitches import LETTERS, fifths_of, is_spelled, spelled
 from roslin.notation.lengths import Piece, dotted, pieces_of, ticks_in_tuplet, tuplet_at, usual_time, values_for
-from roslin.notation.pae.signatures import WHOLE_NOTE_TICKS, read_clef, read_key_signature, read_time_signature
+from roslin.notation.pae.incipit import WHOLE_NOTE_TICKS, read_clef, read_key_signature, read_time_signature
 
 MAX_DRAWN_VOICES = 8
 MAX_DRAWN_NOTES = 5000
@@ -99,7 +99,7 @@ class _Score:
         self.end_array = notes["onset_ticks"] + np.where(notes["is_grace"], 0, notes["duration_ticks"])
         self.ends: list[int] = self.end_array.tolist()
         self.spellings = [
-            _spelling(*pitch)
+            spelling_of(*pitch)
             for pitch in zip(notes["pitch_base40"].tolist(), notes["pitch_midi"].tolist(), strict=True)
         ]
         rows_of: dict[int, list[int]] = {}
@@ -312,7 +312,7 @@ class _VoiceStaff:
         return elements
 
     def _beat(self, bar: _Bar, tick: int) -> int:
-        """Which beam group of the bar a moment is in; a pick-up is counted from its end."""
+        """Which beam group of the bar a moment is in. A pick-up is counted from its end."""
         measure = self.signatures.measure_ticks
         start = bar.end - measure if bar.onset == 0 and bar.end < measure else bar.onset
         return (tick - start) // self.signatures.beat_ticks
@@ -342,7 +342,7 @@ def _id(row: int, piece: int) -> str:
 
 
 def _beamed(elements: list[_Element]) -> str:
-    """Markup with notes of one beat under a beam. Rests end a beam; grace notes inside one do not end it."""
+    """Markup with notes of one beat under a beam. Rests end a beam. Grace notes inside one do not end it."""
     out: list[str] = []
     group: list[_Element] = []
     for element in elements:
@@ -360,7 +360,7 @@ def _beamed(elements: list[_Element]) -> str:
 
 
 def _beam(group: list[_Element]) -> str:
-    """Notes and the grace notes between them; a beam needs two notes, and ends with a note."""
+    """Notes and the grace notes between them. A beam needs two notes, and ends with a note."""
     last = max((index for index, element in enumerate(group) if element.kind == "note"), default=0)
     inside, after = ("".join(element.markup for element in part) for part in (group[: last + 1], group[last + 1 :]))
     return (f"<beam>{inside}</beam>" if last else inside) + after
@@ -369,7 +369,7 @@ def _beam(group: list[_Element]) -> str:
 # -- the signs: spelled pitches, clef, key signature, time signature, note values --------------------------------------
 
 
-def _spelling(base40: int, midi: int) -> tuple[str, int, int]:
+def spelling_of(base40: int, midi: int) -> tuple[str, int, int]:
     """Letter, octave and alteration; the usual spelling where the two pitches of a note contradict each other."""
     letter, octave, alter = spelled(base40 if is_spelled(base40, midi) else int(base40_from_midi(midi)))
     return LETTERS[letter], octave, alter

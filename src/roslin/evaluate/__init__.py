@@ -1,6 +1,6 @@
 """Evaluation of ranked lists against a ground truth: every measure by name, truth first, ranking second.
 
-A truth is a list of groups of ids, most similar group first; a ranking is a list of ids, best first, or {id: score}.
+A truth is a list of groups of ids, most similar group first. A ranking is a list of ids, best first, or {id: score}.
 `evaluate` does the same for whole runs, with confidence intervals; `measure` gives a measure as a value.
 """
 

@@ -1,4 +1,4 @@
-"""Curves over the ranks of one list: precision and recall, ROC, lift, and the normalised lift curve of paper 003.
+"""Curves over the ranks of one list: precision and recall, ROC, lift, and the normalised lift curve of Serrà (2007).
 
 Each function gives two arrays (x, y). The normalised lift curve has the share of the list on x and recall on y, from
 (0, 0): lists of different lengths and queries with different numbers of relevant documents fit into one plot, and can
@@ -8,7 +8,6 @@ be averaged. The area under it is a measure, `LiftArea`.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -71,7 +70,7 @@ def lift_curve(groups: Groups, ranking: RankedIds, *, query: Hashable | None = N
 
 
 def normalised_lift_curve(groups: Groups, ranking: RankedIds, *, query: Hashable | None = None) -> Curve:
-    """(share of the list seen, share of the relevant documents found), from (0, 0): paper 003, figure 1.
+    """(share of the list seen, share of the relevant documents found), from (0, 0): Serrà (2007), figure 1.
 
     >>> [axis.tolist() for axis in normalised_lift_curve([["a", "b"]], ["a", "x"])]
     [[0.0, 0.5, 1.0], [0.0, 0.5, 0.5]]
@@ -89,7 +88,6 @@ def mean_lift_curve(curves: list[Curve], points: int = 101) -> Curve:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class LiftArea(Measure):
     """Area under the normalised lift curve: `trapezoid` under straight lines, `step` the mean recall over the ranks."""
 

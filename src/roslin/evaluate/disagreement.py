@@ -23,14 +23,14 @@ from roslin.truth.grouping import Method, panel_truths
 from roslin.truth.rankings import Rankings
 from roslin.types import Floats
 
-_FIRST = 10  # what stands lower in every list, and is not relevant, interests nobody
+_FIRST = 10  # documents below this rank in every list that are not relevant are left out
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """One document of one query: its rank in each list (None: not in it), and how far these lie apart.
 
-    `group` is that of the truth; None where the truth has the document in no group.
+    `group` is the number of its group in the truth, or None.
     """
 
     query: str
@@ -41,7 +41,7 @@ class Disagreement:
 
 
 def rank_spread(ranks: Iterable[int | None], missing: int) -> float:
-    """How far the ranks of one document lie apart, in doublings; `missing` is the rank where a list lacks it.
+    """The spread of the ranks of one document, in doublings. `missing` is its rank in a list that lacks it.
 
     >>> rank_spread([1, 4], missing=9), rank_spread([8, None, 8], missing=8)
     (1.0, 0.0)
@@ -72,15 +72,12 @@ def disagreements(evaluation: Evaluation) -> list[Disagreement]:
 
 # -- judged@k ----------------------------------------------------------------------------------------------------------
 #
-# judged@k: how much of what a system ranks first was looked at by anybody.
-#
 # The share of the first k documents of a list that the truth has judged: those in its groups, and those that it names
-# as not relevant. A low value says that a measure is about what the judges happened to see; a system that was not
-# pooled is then punished for finding something new.
+# as not relevant. If it is low, new documents that a system finds count against it.
 
 
 def judged_at(judged: Collection[str], ranking: Collection[str], k: int) -> float:
-    """The share of the first k documents that are judged; of those there are, where the list is shorter.
+    """The share of the first k documents that are judged, or of all if the list is shorter.
 
     >>> judged_at({"a", "b"}, ["a", "x", "b", "y"], 3) * 3
     2.0
@@ -113,19 +110,14 @@ def judged_table(evaluation: Evaluation, k: int) -> Table:
 
 # -- other judges ------------------------------------------------------------------------------------------------------
 #
-# Scores that know how unsure their truth is: other panels of experts, other truths, other values.
+# A confidence interval over queries estimates other queries. The truth is also a sample: other experts would have drawn
+# other boundaries. So panels are drawn (`truth.grouping`), every run is evaluated under the truth of each, and the
+# deviation of a mean over the panels is the effect of the judges.
 #
-# A confidence interval over queries asks what other queries would give. The truth is a sample, too: other experts would
-# have drawn other lines. So panels are drawn (`truth.grouping`), every run is evaluated under the truth of each, and
-# the deviation of a mean over the panels is what judges do to it.
+# The interval over queries already includes errors that experts make independently in every query, but not those that
+# all queries share. These are the second part of the variance over panels, which is added if it is above 0:
 #
-# Where experts err independently in every query, their errors are among the differences between queries, and the
-# interval over queries has them already. What it cannot have is what all queries share: a panel of one school moves all
-# values together. Of the variance of a mean over the panels,
-#
-#     Var(mean) = (sum of Var(query) + sum of Cov(query, other query)) / n²,
-#
-# the second part is that, and is added to the interval, where it is above 0.
+#     Var(mean) = (sum of Var(query) + sum of Cov(query, other query)) / n²
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +138,7 @@ class Judges:
 
     @property
     def deviations(self) -> Floats:
-        """(systems, measures) How far a mean moves from panel to panel: its standard deviation."""
+        """(systems, measures) The standard deviation of a mean over panels."""
         found: Floats = np.nanstd(self.means, axis=0, ddof=1)
         return found
 

@@ -2,13 +2,13 @@
 
 A query of the truth that a run lacks scores what an empty list scores, and is reported. A query with an empty truth is
 NaN, is reported, and is left out of the mean. A query of the run that the truth does not know is reported and ignored.
-What becomes of tied scores, and of a document with the id of its query: `roslin.evaluate.rankings`.
+`roslin.evaluate.rankings` describes tied scores and documents with the id of their query.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from numbers import Real
@@ -60,28 +60,18 @@ class Evaluation:
     @property
     def missing(self) -> dict[str, tuple[str, ...]]:
         """Queries of the truth that a run lacks."""
-        lacking = {run.name: tuple(query for query in self.queries if query not in run) for run in self.runs}
-        return {name: queries for name, queries in lacking.items() if queries}
+        return _by_run(self.runs, lambda run: [query for query in self.queries if query not in run])
 
     @property
     def unknown(self) -> dict[str, tuple[str, ...]]:
         """Queries of a run that are not in the truth."""
-        strange = {run.name: tuple(query for query in run.queries if query not in self.truth) for run in self.runs}
-        return {name: queries for name, queries in strange.items() if queries}
+        return _by_run(self.runs, lambda run: [query for query in run.queries if query not in self.truth])
 
     @property
     def same_ids(self) -> dict[str, tuple[str, ...]]:
         """Queries in whose list a run has a document with the id of the query, in no group of the truth."""
-        found = {
-            run.name: tuple(
-                query for query in self.queries if query in run.ranking(query) and not self._is_document(query)
-            )
-            for run in self.runs
-        }
-        return {name: queries for name, queries in found.items() if queries}
-
-    def _is_document(self, query: str) -> bool:
-        return any(query in group for group in self.truth[query])
+        others = [query for query in self.queries if not any(query in group for group in self.truth[query])]
+        return _by_run(self.runs, lambda run: [query for query in others if query in run.ranking(query)])
 
     def taken_out(self, query: str) -> str | None:
         """The id that is removed from the lists of a query, unless it is in a group of the truth."""
@@ -154,6 +144,11 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         return self.to_table().to_html()
+
+
+def _by_run(runs: Sequence[Run], chosen: Callable[[Run], Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """The queries that are chosen for each run, by its name, where there are any."""
+    return {run.name: tuple(queries) for run in runs if (queries := chosen(run))}
 
 
 def evaluate(

@@ -4,11 +4,11 @@ One pair: Student's t of the n paired differences, with its interval. But k quer
 by chance in 2 / 2^k of all cases, whatever the shape of the data: no p is smaller than that.
 
 Many pairs: if systems are equally good, it is chance whose value is whose, so the signs of all differences of a query
-may be turned round. This is done to all pairs at once, in all 2^n ways for up to 16 queries, otherwise in 20,000 random
-ones with a fixed seed, and the largest |z| of all pairs is noted, z = sum(d) / |d|. p_max is the share of ways in which
-it is at least the |z| of the pair (Westfall & Young 1993, single step). Pairs that resemble each other cost little, so
-it finds more than Holm's correction. z grows with t, t² = z² (n - 1) / (n - z²), so `critical` is a t. The intervals of
-all pairs together are as wide as the larger of it and Student's quantile for each of so many pairs makes them.
+may be turned round. This is done to all pairs at once, in all 2^n ways for up to 16 queries, or in 20,000 random ones
+with a fixed seed, and the largest |z| of all pairs is noted, z = sum(d) / |d|. p_max is the share of ways in which it
+is at least the |z| of the pair (Westfall & Young 1993, single step). Pairs that resemble each other cost little, so it
+finds more than Holm's correction. z grows with t, t² = z² (n - 1) / (n - z²), so `critical` is a t. The intervals of
+all pairs together are as wide as the larger of it and Student's quantile for each of this many pairs makes them.
 
 An interval excludes 0 exactly where its p is below 1 - level. It is stretched to 0 where fewer queries differ than this
 needs (6 at 95 %), and ends at 0 where the test excludes it but the interval would not. Equal differences are no
@@ -42,7 +42,7 @@ _JUST_BESIDE_0 = 1e-12
 class PairTests:
     """For each of k pairs: p and interval (k, 2) of the pair alone, p and interval that hold for all pairs together.
 
-    `critical` is the t that a pair must exceed among all; infinite where none can.
+    `critical` is the t that a pair must exceed among all. It is infinite if no pair can.
     """
 
     p: Floats
@@ -87,14 +87,14 @@ def student_p(differences: Floats) -> Floats:
 
 
 def smallest_p(queries: int) -> float:
-    """The smallest p that so many queries can give."""
+    """The smallest p that this many queries can give."""
     return min(1.0, 2.0 ** (1 - queries))
 
 
 def exchange_p(differences: Floats, exchanges: int = EXCHANGES, seed: int = SEED) -> Floats:
     """The share of exchanges with as large a sum, for each row of differences, (pairs, n).
 
-    Exact for up to 16 queries that differ; rows that are not share their random exchanges.
+    Exact for up to 16 queries that differ. Other rows share their random exchanges.
     """
     p = [_exact_p(row[row != 0]) for row in differences]
     left = [k for k, value in enumerate(p) if value is None]
@@ -203,7 +203,7 @@ def _unseen_share(n: int, level: float) -> float:
 # The interval holds every mean µ with
 #     (m - µ)² <= q² f µ (1 - µ) / n,    f = (S / (m (1 - m)) + 1) / n,
 # where q is a quantile of Student's t and S the sum of squares around m. f says how much less the values vary than yes
-# and no would. The 1 stands for a query unlike all others that was not drawn: lists that nearly always do well fail
+# and no would. The 1 represents a query unlike all others that was not drawn: lists that nearly always do well fail
 # rarely, and then altogether. So equal values never give an interval without width. For values that are all 0 or 1, f =
 # 1 and q is a quantile of the normal distribution: the interval of Wilson (1927).
 #
@@ -219,16 +219,22 @@ def mean_intervals(values: npt.ArrayLike, level: float = 0.95, upper: npt.ArrayL
     >>> mean_intervals([1.0, 1.0, 0.0, 1.0]).round(3).tolist(), mean_intervals([0.5, 0.5, 0.5]).round(3).tolist()
     ([0.301, 0.954], [0.09, 0.91])
     """
-    check_level(level)
-    rows = np.asarray(values, dtype=np.float64)
-    shape, n = rows.shape[:-1], rows.shape[-1]
-    if np.isnan(rows).any():
-        raise ArgumentError("a value is NaN; omit queries without a value")
-    if n < 2:
+    rows, shape = checked_rows(values, level)
+    if rows.shape[1] < 2:
         return np.full((*shape, 2), np.nan)
     limits = np.broadcast_to(np.asarray(upper, dtype=np.float64), shape).reshape(-1)
-    found = [_interval(row, level, limit) for row, limit in zip(rows.reshape(-1, n), limits.tolist(), strict=True)]
+    found = [_interval(row, level, limit) for row, limit in zip(rows, limits.tolist(), strict=True)]
     return np.array(found).reshape(*shape, 2)
+
+
+def checked_rows(values: npt.ArrayLike, level: float) -> tuple[Floats, tuple[int, ...]]:
+    """(..., n) values as rows, (rows, n), and the shape before the last axis. NaN and a wrong level are refused."""
+    check_level(level)
+    found = np.asarray(values, dtype=np.float64)
+    if np.isnan(found).any():
+        raise ArgumentError("a value is NaN; omit queries without a value")
+    shape = found.shape[:-1]
+    return found.reshape(math.prod(shape), found.shape[-1]), shape
 
 
 def _interval(row: Floats, level: float, limit: float) -> tuple[float, float]:
@@ -248,7 +254,7 @@ def _interval(row: Floats, level: float, limit: float) -> tuple[float, float]:
 
 
 def _wilson(share: float, h: float) -> tuple[float, float]:
-    """Where (share - µ)² = h µ (1 - µ); both ends of it, with the share between them in spite of rounding."""
+    """Where (share - µ)² = h µ (1 - µ). Both ends of it, with the share between them in spite of rounding."""
     middle, root = 2 * share + h, math.sqrt(h * (h + 4 * share * (1 - share)))
     low, high = (middle - root) / (2 + 2 * h), (middle + root) / (2 + 2 * h)
     return max(0.0, min(share, low)), min(1.0, max(share, high))
@@ -261,6 +267,6 @@ def _student(n: int, level: float) -> float:
 
 
 def check_level(level: float) -> None:
-    """A level of confidence lies between 0 and 1."""
+    """Refuse a level of confidence outside 0 to 1."""
     if not 0 < level < 1:
         raise ArgumentError(f"level must be between 0 and 1; got {level!r}")

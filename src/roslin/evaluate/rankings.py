@@ -1,14 +1,14 @@
-"""Rankings of many queries, boiled down to hits: from lists of ids, from {id: score}, and from runs.
+"""Hits of rankings: from lists of ids, from {id: score}, and from runs.
 
-Nothing here sorts a whole ranking when it need not: the rank of a document is the number of larger scores plus one, and
-only the few judged documents are looked up. In lists and {id: score} tied scores keep the order of the input.
-For runs there are three rules (`TIES`):
-  expected  tied documents may stand in any order, and a measure gives its mean over all orders
-  given     they stand as the run has them
-  trec      they stand as trec_eval sorts them: scores as numbers of 32 bits, of equal ones the larger id first
+The rank of a document is the number of larger scores plus one, and only judged documents are looked up, so rankings are
+rarely sorted. In lists and {id: score}, tied scores keep the order of the input. For runs there are three rules
+(`TIES`):
+  expected  tied documents may be in any order, and a measure gives its mean over all orders
+  given     in the order of the run
+  trec      as trec_eval sorts them: scores as numbers of 32 bits, of equal ones the larger id first
 
-A document with the id of its query is the query itself only where queries are documents of the collection. Nobody but
-the user knows that, hence two rules (`SAME_ID`): drop takes it out of the ranking, unless it is in a group of the
+A document with the id of its query is the query itself only where queries are documents of the collection. Only the
+user knows that, so there are two rules (`SAME_ID`): drop takes it out of the ranking, unless it is in a group of the
 truth; keep leaves it, as any other document.
 """
 
@@ -44,15 +44,14 @@ def judge(truth: Truth, same_id: str = "keep") -> dict[str, Judged]:
     }
 
 
-def hits_of(truths: Mapping[str, Judged], rankings: Mapping[str, Any], queries: Iterable[str] | None = None) -> Hits:
-    """Hits of rankings as they are given: one a query, best first, or {id: score}; where one is lacking, none."""
-    wanted = list(truths if queries is None else queries)
-    found = [places(truths[query], rankings.get(query, ()), query) for query in wanted]
-    return collect([truths[query] for query in wanted], found)
+def hits_of(truths: Mapping[str, Judged], rankings: Mapping[str, Any]) -> Hits:
+    """Hits of one ranking per query, best first, or {id: score}. A query without a ranking has none."""
+    found = [places(truth, rankings.get(query, ()), query) for query, truth in truths.items()]
+    return collect(list(truths.values()), found)
 
 
 def hits_of_run(truths: Mapping[str, Judged], run: Run, *, expected: bool) -> Hits:
-    """Hits of a run; `expected`: with equal scores tied, else in the order that the run has."""
+    """Hits of a run. `expected`: equal scores are tied, and not in the order of the run."""
     nothing = Ranking("", ())
     found = []
     for query, truth in truths.items():
@@ -62,7 +61,7 @@ def hits_of_run(truths: Mapping[str, Judged], run: Run, *, expected: bool) -> Hi
 
 
 def places(truth: Judged, ranking: RankedIds, query: Hashable | None = None) -> JudgedPlaces:
-    """Where each judged document stands in a ranking. The query is named in errors only."""
+    """The place of each judged document in a ranking."""
     given = _checked(ranking)
     itself = truth.taken_out
     holds_query = itself is not None and itself in given
@@ -189,25 +188,20 @@ def _ranks_by_score(ranking: Mapping[Any, float], wanted: Sequence[Hashable], qu
 
 # -- hits --------------------------------------------------------------------------------------------------------------
 #
-# What every measure is computed from: where the relevant documents stand in the rankings of many queries.
+# The input of every measure: the places of the relevant documents in the rankings of many queries, in flat arrays. No
+# measure looks at any other document of a ranking.
 #
-# A ranking of a thousand documents holds a few relevant ones, and no measure here looks at anything else. So rankings
-# are boiled down once to their hits, in flat arrays over all queries, and each measure is a few array operations on
-# these.
+# The papers leave these rules open. They hold for every measure: only the first place of a repeated id counts; the
+# query is taken out of its ranking unless it is in a group (`judge`); a ranking shorter than the truth finds nothing at
+# the missing ranks.
 #
-# Rules that hold for every measure (the papers leave them open):
-#   - a repeated id is a wasted rank: only its first place counts;
-#   - where the query is a document of the collection, it is taken out of its ranking, unless it is in a group of the
-#     truth (`roslin.evaluate.rankings.judge` is told);
-#   - a ranking shorter than the truth finds nothing at the missing ranks.
+# Ties. `before` documents come before a hit for certain. Among the `tied` documents that follow, one of them the hit,
+# every order is equally likely, and a measure gives its expected value. Without ties, before = rank - 1 and tied = 1:
 #
-# Ties. A hit may share its place with others: of `before` documents it is known that they come first, and among the
-# `tied` documents that follow, the hit itself one of them, every order is as likely as any other. A measure then gives
-# its expected value. A hit with a rank of its own has before = rank - 1 and tied = 1, so one formula does for both:
-#   P(rank <= k)    = (k - before) / tied, between 0 and 1                          `within`
-#   E[f(rank)]      = (f(before + 1) + ... + f(before + tied)) / tied               `expected`
-# Of n tied documents h are hits: the place x of the first of them, counted from the tie's own beginning, has
-#   P(x > i)        = (n - h)! (n - i)! / ((n - h - i)! n!)                         `none_within`
+#   P(rank <= k)  (k - before) / tied, between 0 and 1                        `within`
+#   E[f(rank)]    (f(before + 1) + ... + f(before + tied)) / tied             `expected`
+#   P(x > i)      (n - h)! (n - i)! / ((n - h - i)! n!)                       `none_within`
+#                 with h hits among n tied documents, the first of them at place x of the tie
 #
 # Shapes: Q queries, G groups of all queries one after the other, H hits ordered by query and rank, in a tie by group.
 
@@ -232,7 +226,7 @@ class Judged:
 
     @property
     def nonrelevant(self) -> int:
-        """How many documents were judged not relevant; -1 where every other one was."""
+        """The number of documents judged not relevant. -1: every document in no group was."""
         return -1 if self.closed else len(self.group_of) - sum(self.sizes)
 
 
@@ -243,8 +237,8 @@ class JudgedPlaces:
     depth: int
     rank: Numbers
     group: Numbers
-    before: Numbers  # documents before the tie that it stands in
-    tied: Numbers  # documents of that tie; 1 where it has a rank of its own
+    before: Numbers  # documents before its tie
+    tied: Numbers  # documents of that tie; 1 where it is not tied
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +253,10 @@ class Hits:
     query: Numbers  # (H,) which query, from 0
     rank: Numbers  # (H,)
     group: Numbers  # (H,) which group, as an index into group_size
-    nonrelevant_before: Numbers  # (H,) documents judged not relevant at smaller ranks, without those of its own tie
+    nonrelevant_before: Numbers  # (H,) documents judged not relevant before its tie
     nonrelevant_found: Numbers  # (Q,) documents judged not relevant in the ranking
     before: Numbers  # (H,) documents before the tie of the hit
-    tied: Numbers  # (H,) documents of its tie: 1 where it has a rank of its own
+    tied: Numbers  # (H,) documents of its tie: 1 where it is not tied
     nonrelevant_tied: Numbers  # (H,) documents judged not relevant in its tie
 
     def __len__(self) -> int:
@@ -270,7 +264,7 @@ class Hits:
 
     @property
     def relevant(self) -> Numbers:
-        """(Q,) How many documents are relevant: n of paper 000, R of others."""
+        """(Q,) How many documents are relevant: n of Typke et al. (2006), R of others."""
         total = np.concatenate([[0], np.cumsum(self.group_size)])
         return np.asarray(total[self.group_offset[1:]] - total[self.group_offset[:-1]], dtype=np.int64)
 
@@ -303,7 +297,7 @@ class Hits:
         return bool(self.tied.max(initial=1) > 1)
 
     def within(self, k: int | Numbers) -> Floats:
-        """(H,) The probability that a hit stands among the first k; k is one number, or one a hit."""
+        """(H,) The probability that a hit is among the first k; k is one number, or one per hit."""
         return np.clip((k - self.before) / self.tied, 0.0, 1.0)
 
     def expected(self, of_rank: Callable[[Numbers], Floats]) -> Floats:
@@ -337,14 +331,14 @@ class Hits:
 
 
 def none_within(size: int, hits: int, deepest: int) -> Floats:
-    """(deepest + 1,) For 0, 1, ... places of a tie: the probability that none of its hits stands among them."""
+    """(deepest + 1,) For 0, 1, ... places of a tie: the probability that none of its hits is among them."""
     places = np.arange(min(deepest, size))
     chance = np.cumprod(np.maximum(size - hits - places, 0) / (size - places))
     return np.concatenate([[1.0], chance, np.zeros(max(deepest - size, 0))])
 
 
 def drawn(hits: Hits, random: np.random.Generator) -> Hits:
-    """The same hits with one order of every tie, drawn by chance; nothing is tied any more."""
+    """The same hits with a random order of every tie."""
     rank, worse = hits.rank.copy(), hits.nonrelevant_before.copy()
     edges = hits.tie_edges()
     for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):

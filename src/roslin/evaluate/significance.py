@@ -1,7 +1,7 @@
 """How sure a mean over queries is, and a difference between two systems.
 
-Queries are the sample. `compare` tests pairs of systems (`exchanges` says how) and says in words what may be claimed.
-Every random step has a fixed seed, so the same input gives the same numbers.
+Queries are the sample. `compare` tests pairs of systems (by `exchanges`) and describes the result in words. Every
+random step has a fixed seed, so the same input gives the same numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from roslin.display.table import latex_text
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.evaluate.evaluation import Evaluation
-from roslin.evaluate.exchanges import EXCHANGES, SEED, check_level, exchange_p, pair_tests, smallest_p
+from roslin.evaluate.exchanges import EXCHANGES, SEED, check_level, checked_rows, exchange_p, pair_tests, smallest_p
 from roslin.evaluate.measures.base import Measure, Score, measure
 from roslin.truth.ranktests import benjamini_hochberg, holm
 from roslin.types import Floats
@@ -38,14 +38,10 @@ def bootstrap_intervals(values: Floats, level: float = 0.95, resamples: int | No
     >>> bootstrap_intervals(np.array([0.5, 0.5, 0.5])).tolist()
     [nan, nan]
     """
-    check_level(level)
-    rows = np.asarray(values, dtype=np.float64)
-    shape, n = rows.shape[:-1], rows.shape[-1]
-    if np.isnan(rows).any():
-        raise ArgumentError("a value is NaN; omit queries without a value")
+    rows, shape = checked_rows(values, level)
+    n = rows.shape[1]
     if n < 2:
         return np.full((*shape, 2), np.nan)
-    rows = rows.reshape(-1, n)
     draws = resamples or (10_000 if n <= _MANY_QUERIES else 2_000)
     means = _resampled_means(rows, draws, np.random.default_rng(seed))
     intervals = [_bca(row, drawn, level) for row, drawn in zip(rows, means, strict=True)]
@@ -174,7 +170,7 @@ class Comparison:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the difference may be claimed among all pairs."""
+        """Whether the difference is significant among all pairs."""
         return self.p_max < 1 - self.level
 
     @property
@@ -212,7 +208,8 @@ def compare(
     """Every pair of systems on one measure (the first by default), in the order of the evaluation.
 
     `against`: only the pairs with this system, for a planned comparison. Fewer pairs can show smaller differences. p is
-    corrected for the number of pairs after Holm, after Benjamini and Hochberg, and by the largest t of all pairs.
+    corrected for the number of pairs by Holm's method, by that of Benjamini and Hochberg, and by the largest t of all
+    pairs.
     """
     check_level(level)
     if len(evaluation.systems) < 2:
@@ -259,12 +256,9 @@ def compare(
 
 # -- limits ------------------------------------------------------------------------------------------------------------
 #
-# What a number of queries can show at all, among a number of pairs of systems.
-#
-# A system that wins all n queries has p = 2 / 2^n, and none has a smaller one. With 11 queries that is 0.00098;
-# corrected after Holm for the 276 pairs of 24 systems it is 0.27: whatever the systems do, nothing can be claimed. The
-# test of all pairs together (`exchanges`) does not multiply by the number of pairs, and comparisons that were planned
-# are fewer.
+# A system that wins all n queries has p = 2 / 2^n, the smallest there is. With 11 queries that is 0.00098, and 0.27
+# after Holm's correction for the 276 pairs of 24 systems: no difference can be shown. The test of all pairs together
+# (`exchanges`) does not multiply by the number of pairs, and planned comparisons are fewer.
 
 
 _PLANNED = "Fewer comparisons, planned before looking, show more: roslin evaluate --against NAME."
@@ -290,7 +284,7 @@ class Reach:
 
     @property
     def sentence(self) -> str:
-        """What these queries can show, and advice if they can show nothing."""
+        """The smallest difference that these queries can show, and advice if they can show none."""
         alpha = 1 - self.level
         queries, pairs = counted(self.queries, "query", "queries"), counted(self.pairs, "pair")
         at = f"{100 * alpha:.3g} %"
@@ -338,11 +332,9 @@ def reach(comparisons: Sequence[Comparison]) -> Reach:
 
 # -- letters -----------------------------------------------------------------------------------------------------------
 #
-# A small table for a paper: a row a system, a column a measure, and letters for what is shown to be worse.
-#
-# Every system has a letter. The letters at a value name the systems that are worse than it in this measure by a
-# difference that holds among all pairs (`Comparison.is_shown`); the best value of a column is bold. Measures for which
-# an empty list would do best have no letters, because there is nothing to be better at.
+# A table for a paper: a row for each system, a column for each measure. Every system has a letter. The letters at a
+# value name the systems that are shown to be worse in this measure (`Comparison.is_shown`), and the best value of a
+# column is bold. Measures that an empty list wins have no letters.
 
 
 def letter(place: int) -> str:
@@ -370,7 +362,7 @@ def worse_than(evaluation: Evaluation, measure: Measure, level: float = 0.95) ->
 
 
 def lettered_latex(evaluation: Evaluation, level: float = 0.95) -> str:
-    """The table; it needs the package booktabs."""
+    """The table. It needs the package booktabs."""
     signs = {system: letter(place) for place, system in enumerate(evaluation.systems)}
     cells: dict[str, list[str]] = {system: [] for system in evaluation.systems}
     for m, each in enumerate(evaluation.measures):

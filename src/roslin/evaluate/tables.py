@@ -1,6 +1,6 @@
 """An evaluation as tables: what `roslin evaluate` prints, and what its page shows.
 
-Several evaluations of the same runs differ in their truth; the first is the one that everything is about.
+Several evaluations of the same runs differ in their truth. The first is the one that everything is about.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def per_query(evaluation: Evaluation) -> Table:
 
 
 def _columns(fixed: tuple[str, ...], names: Sequence[str], what: str) -> tuple[str, ...]:
-    """Columns of which some are named by the user: one name cannot stand for two."""
+    """Columns of which some are named by the user, without double names."""
     for name in names:
         if name in fixed:
             raise ArgumentError(f"a {what} cannot be called {name!r}, which is a column of the table; rename it")
@@ -97,32 +97,36 @@ _NOT_SHOWN = ("queries", "level")  # the same in every row: said in the title, a
 
 
 def comparisons(evaluation: Evaluation, level: float = 0.95, against: str | None = None) -> list[Table]:
-    """Every pair of systems on every measure, or those with one system; before them, what can be shown at all."""
+    """Every pair of systems on every measure, or with one system, after a table of what can be shown."""
     found = [compare(evaluation, measure, level, against=against) for measure in evaluation.measures]
     return [reaches(found), pairs_table([each for pairs in found for each in pairs])]
 
 
 def pairs_table(found: Sequence[Comparison]) -> Table:
     """Comparisons as a table, with a sentence about each."""
-    columns = tuple(field.name for field in fields(Comparison) if field.name not in _NOT_SHOWN)
-    rows = [{name: getattr(each, name) for name in columns} | {"sentence": each.sentence} for each in found]
+    columns = [field.name for field in fields(Comparison) if field.name not in _NOT_SHOWN]
     note = (
         "low, high, p: of the pair alone; p_max, low_all, high_all: of all pairs of the measure together, as the "
         "sentences have it"
     )
-    return Table((*columns, "sentence"), tuple(rows), "Pairs of systems", note, key="comparisons", words="sentence")
+    return _with_sentences(found, columns, "Pairs of systems", note=note, key="comparisons")
 
 
 def reaches(found: Sequence[Sequence[Comparison]]) -> Table:
-    """For each measure, what so many queries can show among so many pairs."""
-    columns = tuple(field.name for field in fields(Reach))
-    each_measure = [reach(pairs) for pairs in found]
-    rows = [{name: getattr(each, name) for name in columns} | {"sentence": each.sentence} for each in each_measure]
-    return Table((*columns, "sentence"), tuple(rows), "What can be shown", key="reach", words="sentence")
+    """For each measure, the differences that these queries can show."""
+    columns = [field.name for field in fields(Reach)]
+    return _with_sentences([reach(pairs) for pairs in found], columns, "What can be shown", key="reach")
+
+
+def _with_sentences(found: Sequence[Comparison | Reach], columns: Sequence[str], title: str, **about: str) -> Table:
+    """A row for each, with its sentence last."""
+    named = (*columns, "sentence")
+    rows = [[getattr(each, name) for name in named] for each in found]
+    return Table.of(named, rows, title, words="sentence", **about)
 
 
 def tie_ranges(evaluation: Evaluation) -> Table:
-    """The best and worst mean that any order of tied scores could give; measures that cannot tell are left out."""
+    """The best and worst mean over all orders of tied scores. Measures without these bounds are omitted."""
     able = [k for k, measure in enumerate(evaluation.measures) if measure.monotone]
     unable = [repr(measure) for measure in evaluation.measures if not measure.monotone]
     left_out = f"the best and worst order of ties is not known for {', '.join(unable)}"
@@ -136,7 +140,7 @@ def tie_ranges(evaluation: Evaluation) -> Table:
 
 
 def tie_breaks(evaluation: Evaluation) -> Table:
-    """What decides between systems with equal ADR: inversions, and the rule of paper 000, section 4."""
+    """Tie-breaks between systems with equal ADR: inversions, and the rule of Typke et al. (2006), section 4."""
     rows = []
     for query in evaluation.queries:
         groups, itself = evaluation.truth[query], evaluation.taken_out(query)
@@ -150,7 +154,7 @@ def tie_breaks(evaluation: Evaluation) -> Table:
 
 
 def steps_of(evaluation: Evaluation, query: str) -> list[Table]:
-    """The calculation of ADR row by row, for every system (paper 002, Table 3)."""
+    """The calculation of ADR row by row, for every system (Typke et al. 2007, Table 3)."""
     if query not in evaluation.truth:
         raise UnknownNameError("query", query, evaluation.queries)
     if not evaluation.truth[query]:
@@ -181,7 +185,7 @@ def _note(step: RecallStep, size: int) -> str:
 
 
 def groupings(evaluations: Sequence[Evaluation]) -> Table:
-    """Systems under several truths (paper 004, Table 4): means of the first measure, and Kendall's tau to the first."""
+    """Systems under several truths (Urbano et al. 2010, Table 4): means of one measure, and Kendall's tau."""
     measure, systems = evaluations[0].measures[0], evaluations[0].systems
     names = _truth_names(evaluations)
     columns = _columns(("system",), names, "truth")
@@ -245,17 +249,15 @@ def _remarks(evaluation: Evaluation) -> list[str]:
     return said + tie_remarks(evaluation)
 
 
-def _list(queries: Sequence[str], one: str = "query", many: str = "queries", most: int = 5) -> str:
-    more = f" and {len(queries) - most} more" if len(queries) > most else ""
+def _list(queries: Sequence[str], one: str = "query", many: str = "queries") -> str:
+    left = len(queries) - _MOST_NAMED
     plural = one if len(queries) == 1 else f"{len(queries)} {many}"
-    return f"{plural} ({', '.join(map(shortened, queries[:most]))}{more})"
+    return f"{plural} ({', '.join(map(shortened, queries[:_MOST_NAMED]))}{f' and {left} more' if left > 0 else ''})"
 
 
 # -- correlation -------------------------------------------------------------------------------------------------------
 #
-# How far two rankings of systems agree: Kendall's tau and tau-AP.
-#
-# Both take one number a system from each side, as two mappings {system: value}; larger is better.
+# Both functions take two mappings {system: value}, larger values being better.
 
 
 def kendall_tau(values: Mapping[str, float], others: Mapping[str, float], *, variant: str = "b") -> float:
@@ -306,13 +308,11 @@ def _aligned(values: Mapping[str, float], others: Mapping[str, float]) -> tuple[
 
 # -- ties --------------------------------------------------------------------------------------------------------------
 #
-# What another order of tied scores could give: the best and the worst mean, without trying all orders.
-#
-# In a tie, the more similar documents first is best and last is worst, for every measure that is `monotone`. Only the
-# first place of a document counts, so later copies of it fill ranks as unjudged documents do.
+# For a `monotone` measure, a tie is best with the more similar documents first, and worst with them last. Later copies
+# of a document fill ranks as unjudged documents do.
 
 
-_MATTERS = 0.01  # how far the best order lies from the worst where ties are worth a remark
+_MATTERS = 0.01  # difference between the best and the worst order from which ties are worth a remark
 _MOST_NAMED = 5
 _RULES = {
     "expected": "means over all orders of tied scores",

@@ -1,7 +1,7 @@
 """The ranking study: participants order melodies in a browser, and a ground truth is made from their answers.
 
 plan         the decisions of the experimenter, frozen; who judges which query next
-study_toml   every key of study.toml, checked and read; `toml_file` names file, line and key of an error
+study_toml   every key of study.toml, checked and read
 planning     from the file to the plan: candidates and practice; `material` has the melodies and files
 folder       all of it in one folder, made whole or not at all; the example to start from
 events       what a participant did, and the state that follows
@@ -10,8 +10,8 @@ store        where every decision is kept; `study_store` has the study as a whol
 database     tables, connections and upgrades, for SQLite and PostgreSQL; `clock` is the time of all modules
 backup       a copy while the study runs, and the move to another database
 results      tables of what was found; `export` writes them as files
-overview     how far the study is, and what is known by now
-bots         simulated participants who go through it; `visits` has their opinions, and what became of them
+overview     progress of the study, and results so far
+bots         simulated participants who go through it, and their opinions
 
 The server is in `roslin.web.experiment`.
 """

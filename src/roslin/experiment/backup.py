@@ -42,7 +42,7 @@ from roslin.experiment.store import EventStore
 from roslin.experiment.study_store import MOVED
 
 _COUNTED = ("experts", "events")
-_SECONDS = 3600
+_BACKUP_SECONDS = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +82,15 @@ def write_backup(store: EventStore, path: Path) -> WrittenBackup:
 
 def _counts(store: EventStore) -> dict[str, int]:
     with store.database.reading() as connection:
-        tables = zip(_COUNTED, (EXPERTS, EVENTS), strict=True)
-        return {
-            name: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
-            for name, table in tables
-        }
+        return {name: _count(connection, METADATA.tables[name]) for name in _COUNTED}
+
+
+def _count(connection: Connection, table: sa.Table) -> int:
+    return int(connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
 
 
 def _copy_sqlite(store: EventStore, target: Path) -> dict[str, int]:
-    source = str(store.engine.url.database)
+    source = str(store.database.engine.url.database)
     try:
         with closing(sqlite3.connect(source, timeout=30)) as theirs, closing(sqlite3.connect(target)) as ours:
             # All at once: a copy in parts restarts after every write, and in WAL mode a copy blocks no writer.
@@ -108,7 +108,7 @@ def _dump_postgresql(store: EventStore, target: Path) -> dict[str, int]:
     """Run `pg_dump` and count the rows of the file. The password does not appear in lists of processes."""
     from psycopg.conninfo import make_conninfo
 
-    url = store.engine.url
+    url = store.database.engine.url
     dump, restore = _program("pg_dump"), _program("pg_restore")
     environment = {**os.environ, **({"PGPASSWORD": str(url.password)} if url.password else {})}
     named: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "dbname": url.database}
@@ -139,7 +139,9 @@ def _program(name: str) -> str:
 
 
 def _run(command: list[str], environment: dict[str, str]) -> str:
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=_BACKUP_SECONDS, check=False
+    )
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise ExperimentError(f"{Path(command[0]).name} failed: {said}")
@@ -176,20 +178,13 @@ def move_study(folder: StudyFolder, target: str) -> MovedStudy:
     if not folder.has_database:
         raise ExperimentError(f"{folder.path}: there is nothing to move yet; give --database to the first command")
     _check_alone(before)
-    store = EventStore(before, folder.plan)
-    try:
-        new = StudyDatabase(target)
-        try:
-            new.check()
-            new.upgrade()
-            rows = _copied(store, new)
-            store.set_state(MOVED, new.shown)
-            folder.remember(target)
-            return MovedStudy(store.database.shown, new.shown, rows)
-        finally:
-            new.close()
-    finally:
-        store.close()
+    with closing(EventStore(before, folder.plan)) as store, closing(StudyDatabase(target)) as new:
+        new.check()
+        new.upgrade()
+        rows = _copied(store, new)
+        store.set_state(MOVED, new.shown)
+        folder.remember(target)
+        return MovedStudy(store.database.shown, new.shown, rows)
 
 
 def _copied(store: EventStore, target: StudyDatabase) -> dict[str, int]:
@@ -199,17 +194,16 @@ def _copied(store: EventStore, target: StudyDatabase) -> dict[str, int]:
         store.database.hold_everybody(old)
         store.database.hold_study(old)
         for table in METADATA.sorted_tables:
-            if new.execute(sa.select(sa.func.count()).select_from(table)).scalar_one():
+            if _count(new, table):
                 raise ExperimentError(f"{target.shown}: a study is in it already; expected an empty database")
         for table in METADATA.sorted_tables:
             for part in old.execute(sa.select(table)).mappings().partitions(_ROWS_PER_INSERT):
                 new.execute(sa.insert(table), [dict(row) for row in part])
-            counts = [each.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for each in (old, new)]
-            if counts[0] != counts[1]:
+            rows[table.name], arrived = _count(old, table), _count(new, table)
+            if arrived != rows[table.name]:
                 raise ExperimentError(
-                    f"{target.shown}: {counts[1]} of {counts[0]} rows of {table.name} arrived; nothing was moved"
+                    f"{target.shown}: {arrived} of {rows[table.name]} rows of {table.name} arrived; nothing was moved"
                 )
-            rows[table.name] = counts[0]
         for table in _COUNTERS:
             _count_on(new, table, _last_number(old, table))
         new.execute(sa.delete(STATE).where(STATE.c.name == MOVED))
@@ -222,25 +216,24 @@ def _check_alone(url: str) -> None:
     in_use = ExperimentError(
         f"{without_password(url)}: the database is in use; stop the server of the study, and then move it"
     )
-    database = StudyDatabase(url)
-    try:
-        if database.is_sqlite:
-            with closing(sqlite3.connect(str(database.engine.url.database), timeout=1)) as plain:
-                plain.execute("PRAGMA journal_mode=DELETE")  # refused while anybody else has the file open
-            return
-        with database.reading() as connection:
+    with closing(StudyDatabase(url)) as database:
+        if not database.is_sqlite:
             others = sa.text(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
                 "AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
             )
-            if connection.execute(others).scalar_one():
-                raise in_use
-    except sqlite3.OperationalError:
-        raise in_use from None
-    except sqlite3.DatabaseError as error:
-        raise DamagedStudyError(Path(str(database.engine.url.database)), str(error)) from error
-    finally:
-        database.close()
+            with database.reading() as connection:
+                if connection.execute(others).scalar_one():
+                    raise in_use
+            return
+        path = Path(str(database.engine.url.database))
+        try:
+            with closing(sqlite3.connect(path, timeout=1)) as plain:
+                plain.execute("PRAGMA journal_mode=DELETE")  # refused while another program has the file open
+        except sqlite3.OperationalError:
+            raise in_use from None
+        except sqlite3.DatabaseError as error:
+            raise DamagedStudyError(path, str(error)) from error
 
 
 def _last_number(connection: Connection, table: sa.Table) -> int:

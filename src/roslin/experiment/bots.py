@@ -85,7 +85,7 @@ def visits_table(visits: Sequence[Visit], lost: int, seconds: float) -> Table:
     """Counts of a rehearsal. `lost`: acknowledged decisions that the database lacks."""
     ends = Counter(visit.end for visit in visits)
     rows = {
-        "simulated experts": len(visits),
+        "simulated participants": len(visits),
         **{end: ends[end] for end in ("finished", "nothing left", "quit", "failed")},
         "trials finished": sum(visit.trials for visit in visits),
         "decisions": sum(len(visit.acknowledged) for visit in visits),
@@ -229,11 +229,9 @@ def _ranking(shown: Sequence[str], opinion: Opinion, *, ties: bool) -> list[dict
 
 # -- opinions ----------------------------------------------------------------------------------------------------------
 #
-# Opinions of simulated participants about the candidates of a query: the models of `truth.simulate`, and one more.
-#
-#   mallows, plackett-luce   an order of all candidates, drawn once for each participant and query
-#   context                  plackett-luce, but a candidate seems less special beside others of its level: its rank
-#                            depends on the candidates it is compared with, which no model of strengths allows
+# Opinions of simulated participants: the models of `truth.simulate`, drawn once for each participant and query, and
+# `context`: plackett-luce, but a candidate seems less special beside others of its level, which no model of strengths
+# allows.
 #
 # A ground truth gives the level of each candidate, the most similar group first. Candidates without a group are one
 # level below the last and do not resemble the query. Without a ground truth the order of the plan is the true one, and

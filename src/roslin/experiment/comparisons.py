@@ -25,9 +25,9 @@ import numpy as np
 from roslin.experiment.events import ExpertChoice
 from roslin.experiment.plan import chance_of
 from roslin.truth.choice_models import Vote, choice_slope_and_curve, newton
-from roslin.types import Floats, Numbers
+from roslin.types import Flags, Floats, Numbers
 
-_PRECISION = 1 / 3.0**2  # of the prior: a strength lies within 3 of 0, two times of three
+_PRECISION = 1 / 3.0**2  # of the prior: two strengths in three are within 3 of 0
 _CHECKED = 10  # one comparison in ten is a check of attention
 _SETS = 1000  # considered
 _DRAWN_STRENGTHS = 48
@@ -112,24 +112,26 @@ def _all_sets(count: int, size: int) -> Numbers:
 
 def _unasked(count: int, size: int, asked: Iterable[Sequence[int]]) -> Numbers:
     """The sets without a pair that was compared before."""
+    together, sets = _together(count, asked), _all_sets(count, size)
+    known = [together[sets[:, first], sets[:, second]] for first, second in combinations(range(size), 2)]
+    left: Numbers = sets[~np.any(known, axis=0)]
+    return left
+
+
+def _together(count: int, asked: Iterable[Sequence[int]]) -> Flags:
+    """Which pairs were compared."""
     together = np.zeros((count, count), dtype=bool)
     for places in asked:
         together[np.ix_(places, places)] = True
-    sets = _all_sets(count, size)
-    known = np.zeros(len(sets), dtype=bool)
-    for first, second in combinations(range(size), 2):
-        known |= together[sets[:, first], sets[:, second]]
-    return sets[~known]
+    return together
 
 
 def _parts(count: int, asked: Iterable[Sequence[int]]) -> Numbers:
     """The number of the part of each candidate. Inside a part, chains of comparisons link any two candidates."""
-    parts = list(range(count))
-    for places in asked:
-        first = parts[places[0]]
-        for other in {parts[place] for place in places} - {first}:
-            parts = [first if part == other else part for part in parts]
-    return np.array(parts)
+    from scipy.sparse.csgraph import connected_components
+
+    parts: Numbers = connected_components(_together(count, asked), directed=False)[1]
+    return parts
 
 
 def _spans(sets: Numbers, parts: Numbers) -> Numbers:
@@ -141,15 +143,11 @@ def _spans(sets: Numbers, parts: Numbers) -> Numbers:
 
 def _gains(sets: Numbers, means: Floats, covariance: Floats, chance: np.random.Generator) -> Floats:
     """The expected information gain of each set, in nats."""
+    from scipy.special import entr, softmax
+
     half = chance.standard_normal((_DRAWN_STRENGTHS // 2, len(means)))
     spread = np.concatenate([half, -half]) @ np.linalg.cholesky(covariance).T
     strengths = (means + spread)[:, sets]
-    weights = np.exp(strengths - strengths.max(axis=2, keepdims=True))
-    chances = weights / weights.sum(axis=2, keepdims=True)
-    gains: Floats = _entropy(chances.mean(axis=0)) - _entropy(chances).mean(axis=0)
+    chances = softmax(strengths, axis=2)
+    gains: Floats = entr(chances.mean(axis=0)).sum(axis=-1) - entr(chances).sum(axis=-1).mean(axis=0)
     return gains
-
-
-def _entropy(chances: Floats) -> Floats:
-    entropy: Floats = -(chances * np.log(np.maximum(chances, 1e-300))).sum(axis=-1)
-    return entropy

@@ -19,12 +19,15 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
 from roslin.errors import ArgumentError, ExperimentError, MissingExtraError, NotKeptError
+
+if TYPE_CHECKING:
+    from alembic.runtime.migration import MigrationContext
 
 STEPS = Path(__file__).parent / "migrations"
 _VERSION_TABLE = "roslin_version"
@@ -45,8 +48,8 @@ _LOG = logging.getLogger("roslin.experiment")
 #     backups    the paths of backups, which still contain participants who withdraw later
 #     withdrawn  the times of withdrawals, and nothing else about these participants
 #
-# Times are milliseconds since 1970, in UTC. A change here needs a step in `migrations/versions` that makes the same
-# change in existing databases; a test compares the results.
+# Times are milliseconds since 1970, in UTC. A new database gets these tables. A change here needs a step in
+# `migrations/versions` that makes the same change in existing databases; a test compares the results.
 
 
 METADATA = sa.MetaData()
@@ -217,38 +220,32 @@ class StudyDatabase:
     def upgrade(self, steps: Path = STEPS) -> None:
         """Create the tables of a new database, or upgrade those of an older one. A newer one is refused."""
         from alembic.operations import Operations
-        from alembic.runtime.migration import MigrationContext
         from alembic.script import ScriptDirectory
 
         script = ScriptDirectory(str(steps))
         known = [step.revision for step in script.walk_revisions()]
         with self.writing() as connection:
             self.hold_study(connection)
-            context = MigrationContext.configure(
-                connection, opts={"version_table": _VERSION_TABLE, "transactional_ddl": True}
-            )
+            context = _migration(connection)
             current = context.get_current_revision()
-            if current is not None and current not in known:
+            if current is None:
+                METADATA.create_all(connection, checkfirst=False)
+            elif current not in known:
                 raise ExperimentError(
                     f"the database was made by a newer Roslin (its tables have version {current}, this Roslin knows "
                     f"them up to {known[0]}); install that or a newer one"
                 )
-            if current == known[0]:
-                return
-            with Operations.context(context):
-                for step in reversed(list(script.iterate_revisions("head", current or "base"))):
-                    step.module.upgrade()
-                context.stamp(script, "head")
-        if current is not None:
-            _LOG.warning("the tables of an earlier Roslin (%s) are brought up to date (%s)", current, known[0])
+            elif current != known[0]:
+                with Operations.context(context):
+                    for step in reversed(list(script.iterate_revisions("head", current))):
+                        step.module.upgrade()
+                _LOG.warning("the tables of an earlier Roslin (%s) are brought up to date (%s)", current, known[0])
+            context.stamp(script, "head")
 
     def version(self) -> str:
         """The version of the tables; empty for a new database."""
-        from alembic.runtime.migration import MigrationContext
-
         with self.reading() as connection:
-            context = MigrationContext.configure(connection, opts={"version_table": _VERSION_TABLE})
-            return context.get_current_revision() or ""
+            return _migration(connection).get_current_revision() or ""
 
     def forget_deleted(self) -> None:
         """Remove all bytes of deleted data from the files by rewriting the whole database.
@@ -276,6 +273,12 @@ class StudyDatabase:
             yield fairy.driver_connection
         finally:
             fairy.close()
+
+
+def _migration(connection: Connection) -> MigrationContext:
+    from alembic.runtime.migration import MigrationContext
+
+    return MigrationContext.configure(connection, opts={"version_table": _VERSION_TABLE, "transactional_ddl": True})
 
 
 def _empty_log(plain: Any) -> None:

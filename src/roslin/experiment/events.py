@@ -153,7 +153,7 @@ def _placed(groups: Sequence[Sequence[str]], document: str, after: str | None, t
 
 
 def comparisons_wanted(plan: StudyPlan, trial: int, documents: int) -> int:
-    """The number of comparisons in a trial with this number of documents; a practice has a few."""
+    """The number of comparisons in a trial with this number of documents. A practice has a few."""
     wanted = plan.rules.comparisons if trial > 0 else min(plan.rules.comparisons, _PRACTICE_COMPARISONS)
     return min(wanted, most_comparisons(documents, SIZES.get(plan.rules.design, 2)))
 
@@ -193,6 +193,11 @@ class Position:
     receipt: str = ""
 
 
+def receipt_of(events: Iterable[Event]) -> str:
+    """The receipt of a participant; empty if none was given."""
+    return next((str(event.payload["receipt"]) for event in events if "receipt" in event.payload), "")
+
+
 def is_complete(events: Sequence[Event]) -> bool:
     """Whether a participant has completed the study and not resumed it."""
     kinds = [event.kind for event in events if event.kind in ("completed", "resumed")]
@@ -214,7 +219,6 @@ def position_of(events: Sequence[Event], plan: StudyPlan, now_ms: int) -> Positi
     times = [*(event.time_ms for event in events[has_read:]), now_ms]
     longest = max((after - before for before, after in pairwise(times)), default=0)
     was_away = plan.rules.resume != "continue" and longest > plan.rules.pause_hours * HOUR_MS
-    receipt = next((event.payload["receipt"] for event in events if "receipt" in event.payload), "")
     stage: Stage
     agreed = {event.payload.get("sha256") for event in events if event.kind == "consented"}
     if is_complete(events):
@@ -230,7 +234,7 @@ def position_of(events: Sequence[Event], plan: StudyPlan, now_ms: int) -> Positi
     else:
         stage = "trial"
     number = begun if is_open else begun + 1
-    return Position(stage, number, is_open, finished, events[-1].sequence if events else 0, receipt)
+    return Position(stage, number, is_open, finished, events[-1].sequence if events else 0, receipt_of(events))
 
 
 # -- decisions ---------------------------------------------------------------------------------------------------------
@@ -289,7 +293,7 @@ def check_decision(decision: Decision, trial: int, shown: set[str], plan: StudyP
             named = [each for each in (payload.get("document"),) if each is not None]  # None: the query
             duration = payload.get("duration_ms", 0)
             if type(duration) is not int or not 0 <= duration <= _LONGEST_MS:
-                raise DecisionError(f"a melody plays for 0 to {_LONGEST_MS} milliseconds; got {duration!r}")
+                raise DecisionError(f"a melody must play for 0 to {_LONGEST_MS} milliseconds; got {duration!r}")
         case "compared":
             if not plan.rules.differences:
                 raise DecisionError("this study shows no differences; set design.differences to allow them")

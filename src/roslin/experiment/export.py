@@ -7,7 +7,7 @@
     psych-ds  a dataset after https://psych-ds.github.io: dataset_description.json and data/study-NAME_..._data.csv
 
 Each export has a README with the data dictionary, the plan, and a manifest with versions and checksums. Participants
-appear under numbers; their ids of a panel are included only if wanted. A folder is written completely or not at all.
+appear under numbers. Their ids of a panel are included only if wanted. A folder is written completely or not at all.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -27,6 +25,8 @@ from typing import Any, Literal
 from roslin.display.table import Table
 from roslin.display.text import counted
 from roslin.errors import ExperimentError, MissingExtraError, UnknownNameError
+from roslin.experiment.events import receipt_of
+from roslin.experiment.folder import new_folder
 from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import KEYS, TABLES, History, answer_columns, study_tables, variables_of
 from roslin.experiment.store import EventStore
@@ -56,21 +56,13 @@ def export_study(
     plan = store.plan
     histories = list(store.histories())
     tables = study_tables(plan, histories, store.consents(), unfinished=unfinished, participants=participants)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    prepared = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=".new", dir=folder.parent))
-    try:
+    with new_folder(folder) as prepared:
         manifest = EXPORTS[format](plan, tables, prepared)
         rows = {name: len(table.rows) for name, table in tables.items()}
         about = {"unfinished": unfinished, "participants": participants, "rows": rows}
         (prepared / "README.md").write_text(_readme(plan, tables, unfinished), encoding="utf-8", newline="\n")
         _write_json(prepared / manifest, _manifest(plan, prepared, format) | about)
         prepared.chmod(0o755)
-        if folder.exists():
-            folder.rmdir()
-        prepared.rename(folder)
-    except BaseException:
-        shutil.rmtree(prepared, ignore_errors=True)
-        raise
     return Exported(folder, rows)
 
 
@@ -237,7 +229,7 @@ def _readme(plan: StudyPlan, tables: Mapping[str, Table], unfinished: bool) -> s
 
 
 CodeVerdict = Literal["valid", "twice", "turned away", "not finished", "unknown"]
-_MOST = 10_000
+_MOST_LINES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,8 +259,7 @@ def reconcile(text: str, histories: Iterable[History]) -> Reconciled:
     participants: dict[str, tuple[str, str]] = {}
     turned_away = set()
     for expert, told in histories:
-        receipt = next((str(event.payload["receipt"]) for event in told if "receipt" in event.payload), "")
-        if receipt:
+        if receipt := receipt_of(told):
             receipts[receipt] = expert.label
             if all(event.kind != "completed" for event in told):
                 turned_away.add(receipt)
@@ -276,7 +267,7 @@ def reconcile(text: str, histories: Iterable[History]) -> Reconciled:
             participants[expert.participant] = expert.label, receipt
     seen: set[str] = set()
     checked = []
-    for line in text.splitlines()[:_MOST]:
+    for line in text.splitlines()[:_MOST_LINES]:
         words = re.split(r"[\s,;]+", line.strip(), maxsplit=1)
         if not words[0]:
             continue

@@ -27,7 +27,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -62,6 +62,9 @@ class StudyFolder:
         try:
             self.plan = StudyPlan.from_json((self.path / "plan.json").read_text(encoding="utf-8"))
         except (ValueError, TypeError, KeyError) as error:
+            if "unexpected keyword" in str(error):
+                upgrade = "upgrade Roslin with: pip install --upgrade roslin"
+                raise ExperimentError(f"{path}: plan.json was written by a newer Roslin; {upgrade}") from error
             raise ExperimentError(f"{path}: plan.json is damaged ({error}); create the study again") from error
         self.key = bytes.fromhex((self.path / "key").read_text(encoding="ascii"))
         self._melodies: Collection | None = None
@@ -88,7 +91,7 @@ class StudyFolder:
 
     @property
     def has_database(self) -> bool:
-        """Whether there is a database; a study without invitations has none."""
+        """Whether there is a database. A study without invitations has none."""
         return (self.path / "database").is_file() or (self.path / "study.db").is_file()
 
     def settle(self, database: str) -> None:
@@ -192,7 +195,7 @@ def create_study(
 
 @contextmanager
 def throwaway_study(toml: Path, *, progress: Progress | None = None) -> Iterator[StudyFolder]:
-    """A temporary study to show to colleagues; it is deleted afterwards with its answers."""
+    """A temporary study to show to colleagues. It is deleted afterwards with its answers."""
     with _ending_in_order(), tempfile.TemporaryDirectory(prefix="roslin-try-") as name:
         created = create_study(toml, Path(name) / f"try{_ENDING}", progress=progress)
         try:
@@ -226,16 +229,24 @@ def _kept_key(target: Path) -> bytes:
 
 
 def _publish_new(target: Path, made: Planned, material: Material, key: bytes, password: str) -> None:
-    """Prepare the folder under another name, and move it when it is complete."""
+    with new_folder(target) as prepared:
+        _write_secret(prepared / "key", key.hex())
+        _write_secret(prepared / "password", hashed(password))
+        _write_content(prepared, made, material)
+
+
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """A folder to fill, which replaces a missing or empty one at the end of the block. An error leaves nothing."""
     target.parent.mkdir(parents=True, exist_ok=True)
     for left in target.parent.glob(f".{target.name}-*.new"):  # of a process that was killed
         shutil.rmtree(left, ignore_errors=True)
     prepared = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".new", dir=target.parent))
     try:
-        _write_secret(prepared / "key", key.hex())
-        _write_secret(prepared / "password", hashed(password))
-        _write_content(prepared, made, material)
+        yield prepared
         sync(prepared)
+        if target.exists():
+            target.rmdir()
         prepared.rename(target)
         sync(target.parent)
     except BaseException:
@@ -271,11 +282,8 @@ def _kept_pools(target: Path, draft: StudyDraft, url: str, before: StudyPlan) ->
 
 
 def _has_begun(url: str, plan: StudyPlan) -> bool:
-    store = EventStore(url, plan)
-    try:
+    with closing(EventStore(url, plan)) as store:
         return any(expert.sequence for expert in store.experts())
-    finally:
-        store.close()
 
 
 def _write_content(folder: Path, made: Planned, material: Material) -> None:

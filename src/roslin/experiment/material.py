@@ -1,7 +1,7 @@
 """The material of a study: melodies of a collection, or pictures and sounds of a folder, each under an id.
 
 Files are copied under names made from their content and the key of the study: the same file always has the same name,
-and the name does not reveal anything. The type of a file follows from its first bytes; its ending must agree. SVG is
+and the name does not reveal anything. The type of a file follows from its first bytes. Its ending must agree. SVG is
 refused, because it can contain scripts.
 """
 
@@ -20,9 +20,9 @@ from roslin.api import Collection
 from roslin.errors import ExperimentError, Problem, UnknownNameError
 from roslin.experiment.plan import Item
 from roslin.experiment.study_toml import StudyDraft
-from roslin.experiment.toml_file import TomlPlace
 from roslin.melody import Melody
 from roslin.notation.query import read_query
+from roslin.values.toml_file import TomlPlace
 
 _COLUMNS = ("id", "picture", "sound")
 _LARGEST_FILE = 20 * 1024 * 1024
@@ -61,7 +61,7 @@ class MelodyMaterial:
 
 
 def melody_item(melody: Melody) -> Item:
-    """A melody as an item; its content is everything that is drawn and played."""
+    """A melody as an item. Its content is everything that is drawn and played."""
     drawn = (melody.clef, melody.key_signature, melody.metre, *map(repr, melody.changes))
     digest = hashlib.blake2b("\0".join(map(str, drawn)).encode(), digest_size=8)
     digest.update(melody.notes.tobytes())
@@ -95,7 +95,7 @@ Material = MelodyMaterial | FileMaterial
 @contextmanager
 def open_material(draft: StudyDraft, key: bytes) -> Iterator[Material]:
     """The material of a study file."""
-    material, place = draft.material, draft.place.below("material")
+    material, place = draft.file.material, draft.place.below("material")
     if not material.collection:
         folder, table = draft.beside(material.folder), draft.beside(material.table)
         if not folder.is_dir():
@@ -131,25 +131,22 @@ def _read_table(path: Path, folder: Path, key: bytes) -> FileMaterial:
         items: dict[str, Item] = {}
         sources: dict[str, Path] = {}
         for row in rows:
-            id, picture, sound = ((row.get(column) or "").strip() for column in _COLUMNS)
-            if not id or not (picture or sound):
+            id, *named = ((row.get(column) or "").strip() for column in _COLUMNS)
+            if not id or not any(named):
                 raise _refused(path, rows.line_num, "a row is not complete", "an id, and a picture or a sound", id)
             if id in items:
                 raise _refused(path, rows.line_num, "an id is there twice", "each once", id)
-            names = []
-            for name, known in ((picture, _PICTURES), (sound, _SOUNDS)):
-                taken = _checked(path, rows.line_num, folder, name, known, key) if name else ("", None)
-                names.append(taken[0])
-                if taken[1] is not None:
-                    sources[taken[0]] = taken[1]
+            names = ["", ""]
+            for place, (name, known) in enumerate(zip(named, (_PICTURES, _SOUNDS), strict=True)):
+                if name:
+                    names[place] = _checked(path, rows.line_num, folder, name, known, key)
+                    sources[names[place]] = folder / name
             items[id] = Item(id, *names)
     return FileMaterial(path, items, sources)
 
 
-def _checked(
-    table: Path, line: int, folder: Path, name: str, known: dict[str, str], key: bytes
-) -> tuple[str, Path | None]:
-    """The name of a file in the folder of the study, and its current path."""
+def _checked(table: Path, line: int, folder: Path, name: str, known: dict[str, str], key: bytes) -> str:
+    """The name of a file in the folder of the study."""
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
         raise _refused(table, line, f"no such file in {folder.name}", "the name of a file", name)
@@ -158,16 +155,14 @@ def _checked(
         raise _refused(table, line, "a file of another kind", f"one that ends with {', '.join(known)}", name)
     size = path.stat().st_size
     if size > _LARGEST_FILE:
-        raise _refused(
-            table, line, "a file is too large", f"{_LARGEST_FILE // 1024**2} MiB at most", f"{name}, {size:,} bytes"
-        )
+        most = f"{_LARGEST_FILE // 1024**2} MiB at most"
+        raise _refused(table, line, "a file is too large", most, f"{name}, {size:,} bytes")
     content = path.read_bytes()
     kind = _kind(content)
     if kind != known[ending]:
-        raise _refused(
-            table, line, f"{name} is not of the kind that its ending names", known[ending], kind or "something else"
-        )
-    return hmac.new(key, content, hashlib.sha256).hexdigest()[:32] + ending, path
+        reason = f"{name} is not of the kind that its ending names"
+        raise _refused(table, line, reason, known[ending], kind or "something else")
+    return hmac.new(key, content, hashlib.sha256).hexdigest()[:32] + ending
 
 
 def _kind(content: bytes) -> str:

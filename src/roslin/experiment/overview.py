@@ -26,7 +26,7 @@ from roslin.truth.rankings import as_rankings
 from roslin.truth.study import Study, study_rankings, study_votes
 from roslin.truth.tables import Neighbours
 
-_STUCK_MS = 3 * HOUR_MS  # who began and is silent for so long
+_STUCK_MS = 3 * HOUR_MS  # participants who began and were silent for this long
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class StudyOverview:
     @property
     def funnel_table(self) -> Table:
         """A row for each step of the study."""
-        return Table.of(("step", "experts"), self.funnel, "How far people come", key="funnel")
+        return Table.of(("step", "experts"), self.funnel, "Progress of participants", key="funnel")
 
     @property
     def people_table(self) -> Table:
@@ -221,7 +221,7 @@ def _funnel(plan: StudyPlan, histories: Iterable[History]) -> Iterable[tuple[str
     steps += [("answered the questions", "answered")] if plan.questions else []
     steps += [("read the instructions", "read")]
     steps += [("finished the practice", "practised")] if plan.practice else []
-    steps += [("began a query", "began"), ("finished a query", "finished"), ("did everything", "completed")]
+    steps += [("began a query", "began"), ("finished a query", "finished"), ("finished everything", "completed")]
     counts: Counter[str] = Counter()
     people = 0
     for _expert, told in histories:
@@ -255,7 +255,7 @@ class QueryFinding:
     sentence: str
     agreement: str
     consistency: float | None = None
-    apart: tuple[tuple[int, int], ...] = ()  # (more experts, neighbours that these would tell apart)
+    apart: tuple[tuple[int, int], ...] = ()  # (more experts, neighbours that these would separate)
     neighbours: int = 0
     study: Study | None = None
 
@@ -265,16 +265,16 @@ class QueryFinding:
         if not self.apart:
             return ""
         (_, now), *later = self.apart
-        gains = [f"{more} more experts would tell about {count} apart" for more, count in later if count > now]
-        told = f"{now} of {self.neighbours} pairs of neighbours are told apart"
+        gains = [f"{more} more participants would separate about {count}" for more, count in later if count > now]
+        told = f"{now} of {self.neighbours} pairs of neighbours are separated"
         if now == self.neighbours:
             return told
         if len(self.of) < _FEWEST_EXPERTS:
-            return f"{told}; from {_FEWEST_EXPERTS} experts on, the effect of more can be estimated"
+            return f"{told}; from {_FEWEST_EXPERTS} participants on, the effect of more can be estimated"
         return (
             f"{told}; {'; '.join(gains[:2])}"
             if gains
-            else f"{told}; even {MORE_EXPERTS[-1]} more experts like these would add none"
+            else f"{told}; even {MORE_EXPERTS[-1]} more participants like these would add none"
         )
 
 
@@ -358,10 +358,6 @@ def _of_votes(
 
 
 # -- live overview -----------------------------------------------------------------------------------------------------
-#
-# The latest overview and results of a running study, made in the background so that pages do not wait.
-#
-# They are renewed after new events, but never so often that this takes most of the time.
 
 
 _LOG = logging.getLogger("roslin.experiment")
@@ -377,57 +373,51 @@ class Seen:
 
 
 class LiveOverview:
-    """The overview of a running study, renewed in the background after new events."""
+    """The overview of a running study, made in the background so that pages do not wait.
+
+    It is renewed after new events, but never so often that this takes most of the time.
+    """
 
     def __init__(self, store: EventStore, rest_seconds: float = 5.0):
         self._store, self._rest_seconds = store, rest_seconds
-        self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
-        self._age: tuple[int, int, int] | None = None  # of the latest overview
-        self._overview: StudyOverview | None = None
-        self._findings: Findings | None = None
+        self._lock = threading.Lock()  # while a worker is started
         self._worker: threading.Thread | None = None
+        self._seen = Seen(None, None, is_current=False)
+        self._age: tuple[int, int, int] | None = None  # of the latest overview
         self._ready_at = 0.0
         self._is_over = False
 
     def seen(self, wait_seconds: float = 1.5) -> Seen:
-        """The latest overview and results; the first request waits a moment for them."""
+        """The latest overview and results. The first request waits a moment for them."""
         age = self._store.age()
-        limit = time.monotonic() + wait_seconds
-        with self._changed:
-            if self._age != age and self._worker is None and time.monotonic() >= self._ready_at:
+        with self._lock:
+            is_idle = self._worker is None or not self._worker.is_alive()
+            if self._age != age and is_idle and time.monotonic() >= self._ready_at:
                 self._worker = threading.Thread(target=self._work, args=(age,), daemon=True)
                 self._worker.start()
-            while self._worker is not None and (left := limit - time.monotonic()) > 0:
-                self._changed.wait(left)
-            return Seen(self._overview, self._findings, self._age == age)
+            worker = self._worker
+        if worker is not None:
+            worker.join(wait_seconds)
+        return replace(self._seen, is_current=self._age == age)
 
     def close(self) -> None:
         """End the background work after the current query."""
         self._is_over = True
-        worker = self._worker
-        if worker is not None:
-            worker.join()
+        if self._worker is not None:
+            self._worker.join()
 
     def _work(self, age: tuple[int, int, int]) -> None:
-        began = time.monotonic()
-        known: tuple[int, int, int] | None = None
+        began, self._age = time.monotonic(), None
         try:
             histories = list(self._store.histories())
-            overview = overview_of(self._store.plan, histories, age[2])
-            with self._changed:
-                self._overview = overview
-            for findings in findings_in_turn(self._store.plan, trial_records(histories), self._findings):
-                with self._changed:
-                    self._findings = findings
+            self._seen = replace(self._seen, overview=overview_of(self._store.plan, histories, age[2]))
+            for findings in findings_in_turn(self._store.plan, trial_records(histories), self._seen.findings):
+                self._seen = replace(self._seen, findings=findings)
                 if self._is_over:
                     return
-            known = age
+            self._age = age
         except RoslinError as error:
             _LOG.error("the overview of the study could not be made: %s", error)
         finally:
-            with self._changed:
-                self._age, self._worker = known, None
-                took = time.monotonic() - began
-                self._ready_at = time.monotonic() + max(self._rest_seconds, 3 * took) if self._rest_seconds else 0.0
-                self._changed.notify_all()
+            now = time.monotonic()
+            self._ready_at = now + max(self._rest_seconds, 3 * (now - began)) if self._rest_seconds else 0.0

@@ -15,6 +15,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Literal, Self
 from urllib.parse import quote
 
@@ -134,7 +135,7 @@ class StudyPlan:
         return next(task for task in self.tasks if task.query.id == query)
 
     def consent_in(self, language: str) -> tuple[str, str]:
-        """The language in which readers of this language see the consent, and the checksum of the text."""
+        """The language of the consent that readers of this language see, and the checksum of its text."""
         shown = language if self.consent.get(language) else self.languages[0]
         return shown, checksum(self.consent.get(shown, ""))
 
@@ -169,12 +170,7 @@ class StudyPlan:
 
     def frozen_changes(self, other: StudyPlan) -> list[str]:
         """The frozen parts that differ from another plan, such as "rules.ties"."""
-        mine, theirs = (asdict(plan) for plan in (self, other))
-        flat = [
-            {name: part[name] for name in part if name != "rules"} | {f"rules.{k}": v for k, v in part["rules"].items()}
-            for part in (mine, theirs)
-        ]
-        return [name for name in FROZEN if flat[0][name] != flat[1][name]]
+        return [name for name in FROZEN if attrgetter(name)(self) != attrgetter(name)(other)]
 
 
 @lru_cache(maxsize=256)
@@ -187,7 +183,7 @@ def most_comparisons(candidates: int, size: int) -> int:
     """The number of comparisons that one participant can make of a query in any order.
 
     Sets of three share no pair. When none is left, the remaining pairs form no triangle, so they are at most n^2/4 of
-    the n(n-1)/2 pairs (Mantel); the others were compared three at a time.
+    the n(n-1)/2 pairs (Mantel). The others were compared three at a time.
     """
     if size == 2:
         return candidates * (candidates - 1) // 2

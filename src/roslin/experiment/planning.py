@@ -14,15 +14,15 @@ from roslin.display.text import counted
 from roslin.evaluate.disagreement import rank_spread
 from roslin.experiment.material import Material, MelodyMaterial
 from roslin.experiment.plan import SIZES, Item, Practice, StudyPlan, StudyRules, Task, most_comparisons
-from roslin.experiment.study_toml import PoolTable, QueryWish, StudyDraft
-from roslin.experiment.toml_file import TomlPlace
+from roslin.experiment.study_toml import TEXTS, PoolTable, QueryWish, StudyDraft
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.matchers import matcher as matcher_of
 from roslin.melody import Melody
 from roslin.notation import pae
 from roslin.represent.edits import EditCosts, parse_costs
-from roslin.represent.strings import chromatic_string, rhythm_string
+from roslin.represent.strings import strings_of
 from roslin.types import Progress
+from roslin.values.toml_file import TomlPlace
 
 POOL_COLUMNS = ("query", "document", "title", "composer", "why")
 
@@ -50,22 +50,21 @@ def planned(
     tasks: list[Task] = []
     notes: list[str] = []
     rows: list[PoolRow] = []
+    hides_query = draft.file.design.query_among_candidates
     for place, wish in enumerate(draft.queries):
         progress(place / len(draft.queries), f"candidates of {wish.id}")
         query = _query_item(wish, material)
         ids, said = wish.candidates, ""
         if wish.pool is not None and isinstance(material, MelodyMaterial):
             if wish.id in kept:
-                found, said = (
-                    list(kept[wish.id]),
-                    f"the pool stays as it is: {counted(len(kept[wish.id]), 'candidate')}.",
-                )
+                found = list(kept[wish.id])
+                said = f"the pool stays as it is: {counted(len(found), 'candidate')}."
             else:
-                found, said = _pooled(wish, material, hides_query=draft.hides_query)
+                found, said = _pooled(wish, material, hides_query=hides_query)
             ids = tuple(row["document"] for row in found)
             rows += found
         candidates = [material.item(id, wish.place, "candidates") for id in ids if id != query.id]
-        if draft.hides_query or query.id in ids:
+        if hides_query or query.id in ids:
             candidates.insert(0, query)
         at_once = SIZES.get(draft.plan.rules.design, 2)
         if len(candidates) < at_once:
@@ -75,7 +74,8 @@ def planned(
     plan = replace(draft.plan, tasks=tuple(tasks), practice=_practice(draft, material))
     if plan.rules.keeps_participant:
         notes.append("The ids that participants bring along are kept: the consent must say so.")
-    if draft.ships_texts and not isinstance(material, MelodyMaterial):
+    ships_texts = any(getattr(draft.file.study, name) is None for name in TEXTS)
+    if ships_texts and not isinstance(material, MelodyMaterial):
         notes.append("The texts that come with Roslin speak of melodies: write your own.")
     return Planned(plan, tuple(notes), tuple(rows), draft.place.source)
 
@@ -118,7 +118,7 @@ def _query_item(wish: QueryWish, material: Material) -> Item:
 
 
 def _practice(draft: StudyDraft, material: Material) -> Practice | None:
-    asked, place = draft.practice, draft.place.below("practice")
+    asked, place = draft.file.practice, draft.place.below("practice")
     if asked.skip:
         return None
     if asked.query:
@@ -162,16 +162,13 @@ def usual_practice() -> tuple[dict[str, Melody], dict[str, str]]:
 
 # -- pool --------------------------------------------------------------------------------------------------------------
 #
-# Candidates for a query, found as in paper 002, section 3.1, but without a selection by hand at the end:
+# Candidates for a query, found as in Typke et al. (2007), section 3.1, but without a selection by hand at the end:
 #
 # 1. Filters select melodies that may resemble the query.
 # 2. Words in metadata and the first results of several matchers add melodies, even those that the filters removed.
-# 3. Candidates that are identical with another one or part of it are removed, to ask no question twice.
-# 4. The authors removed very different melodies by hand until about fifty were left. Here the matchers take turns, and
-#    each keeps the closest candidate that is not kept yet. Candidates found by words, named in the file, or about which
-#    matchers disagree most are kept before.
-#
-# Candidates about which matchers disagree are the most informative; `disagreement` sets how many of them are kept.
+# 3. Candidates that are identical with another one or part of it are removed.
+# 4. At most `most` are kept: those found by words, named in the file, or about which matchers disagree most (the most
+#    informative ones), and then in turn the closest of each matcher. The authors chose about fifty by hand.
 
 
 _LISTS_PER_POOL = 2  # length of a list in pools: duplicates take places, and a list may miss results of others
@@ -374,4 +371,5 @@ def _ranks(lists: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int | None
 
 def _letters(melody: Melody) -> list[str]:
     """Interval and rhythm of each pair of notes, which decide whether two melodies are the same."""
-    return [*map("".join, zip(chromatic_string(melody), rhythm_string(melody), strict=True))]
+    strings = strings_of(melody)
+    return [*map("".join, zip(strings.chromatic, strings.rhythm, strict=True))]

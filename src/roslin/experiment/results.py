@@ -25,10 +25,10 @@ from roslin.experiment.plan import StudyPlan, Words, checksum
 from roslin.experiment.study_store import StudyExpert
 from roslin.truth.choice_models import Vote
 
-# Somebody with everything that they did, as `EventStore.histories` gives it.
+# A participant with all their events, as `EventStore.histories` returns it.
 History = tuple[StudyExpert, Sequence[Event]]
 
-_PAUSE_MS = 5 * 60_000  # nobody thinks longer about one decision
+_PAUSE_MS = 5 * 60_000  # longer than any decision takes
 _DRIFT_MS = 1000  # by which a clock that is right may differ from ours in one trial
 _SERVERS_OWN = ("offered",)
 
@@ -332,7 +332,7 @@ VARIABLES = {name: Variable(**each) for name, each in _DICTIONARY["variables"].i
 
 
 def answer_columns(plan: StudyPlan) -> dict[str, str]:
-    """The column of each question; a question that is called like another column is given a longer name."""
+    """The column of each question. A question that is called like another column is given a longer name."""
     return {
         question.name: f"answer_{question.name}" if question.name in VARIABLES else question.name
         for question in plan.questions

@@ -6,10 +6,10 @@ import json
 import logging
 import secrets
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Engine, Row
+from sqlalchemy.engine import Connection, Row
 
 from roslin.errors import ArgumentError, ExperimentError, FrozenError, NotKeptError, UnknownExpertError
 from roslin.experiment import clock
@@ -27,8 +27,8 @@ from roslin.experiment.events import HOUR_MS
 from roslin.experiment.plan import StudyPlan, Words
 
 StudyStatus = Literal["open", "paused", "closed"]
-MOVED = "moved"  # the setting that says where
-_TRACES = "traces"  # the setting that says so
+MOVED = "moved"  # the setting with its place
+_TRACES = "traces"  # the setting for it
 _LOG = logging.getLogger("roslin.experiment")
 
 
@@ -74,6 +74,12 @@ def held(connection: Connection, name: str) -> Row[Any]:
     return _known(connection.execute(held).first())
 
 
+def _invited(name: str, source: str, participant: str, language: str) -> dict[str, Any]:
+    """The values of a new participant."""
+    typed = {"participant": printable(participant, 200), "language": printable(language, 10)}
+    return {"name": name, "source": source, **typed, "invited_ms": clock.now_ms(), "sequence": 0}
+
+
 def _known(row: Row[Any] | None) -> Row[Any]:
     if row is None:
         raise UnknownExpertError("no participant of the study has this label")
@@ -89,7 +95,7 @@ class StudyStore:
     """The database of one study."""
 
     def __init__(self, url: str, plan: StudyPlan):
-        self.url, self.plan = url, plan
+        self.plan = plan
         self.database = StudyDatabase(url)
         try:
             self.database.check()
@@ -102,11 +108,6 @@ class StudyStore:
         except BaseException:
             self.database.close()
             raise
-
-    @property
-    def engine(self) -> Engine:
-        """The connections."""
-        return self.database.engine
 
     def close(self) -> None:
         """Give the connections back."""
@@ -124,7 +125,7 @@ class StudyStore:
             begun = EXPERTS if "name" in changes else EVENTS
             if changes and connection.execute(sa.select(begun.c.number).limit(1)).first() is not None:
                 raise FrozenError(
-                    f"the study has begun, so {', '.join(changes)} can no longer change; make a new study for that"
+                    f"the study has begun, so {', '.join(changes)} can no longer change; make a new study instead"
                 )
             number = newest.number + 1 if newest is not None else 1
             values = {"fingerprint": plan.fingerprint, "plan": plan.to_json()}
@@ -148,14 +149,7 @@ class StudyStore:
         """New participants, each with a separate name."""
         if count < 1:
             raise ArgumentError(f"the number of invitations must be at least 1; got {count}")
-        shared = {
-            "source": source,
-            "participant": printable(participant, 200),
-            "language": printable(language, 10),
-            "invited_ms": clock.now_ms(),
-            "sequence": 0,
-        }
-        rows = [{"name": secrets.token_hex(10), **shared} for _ in range(count)]
+        rows = [_invited(secrets.token_hex(10), source, participant, language) for _ in range(count)]
         with self.database.writing() as connection:
             made = sa.insert(EXPERTS).returning(EXPERTS, sort_by_parameter_order=True)
             return [expert_of(row) for row in connection.execute(made, rows)]
@@ -165,8 +159,7 @@ class StudyStore:
 
         An id of a panel joins once: the same id returns the participant who has it already.
         """
-        values: dict[str, Any] = {"name": name, "source": "open"}
-        values |= {"participant": printable(participant, 200), "language": printable(language, 10)}
+        values = _invited(name, "open", participant, language)
         with self.database.writing() as connection:
             self.database.hold_study(connection)
             found = connection.execute(sa.select(EXPERTS).where(EXPERTS.c.name == name)).first()
@@ -174,7 +167,6 @@ class StudyStore:
                 known = sa.select(EXPERTS).where(EXPERTS.c.participant == values["participant"])
                 found = connection.execute(known.order_by(EXPERTS.c.number).limit(1)).first()
             if found is None:
-                values |= {"invited_ms": clock.now_ms(), "sequence": 0}
                 found = connection.execute(sa.insert(EXPERTS).values(values).returning(EXPERTS)).one()
             return expert_of(found)
 
@@ -234,11 +226,10 @@ class StudyStore:
         """Open, pause or close the study. Open trials can always be finished."""
         self.set_state("status", status)
 
-    def state(self, name: str, otherwise: str = "") -> str:
-        """A lasting setting of the study, by name."""
+    def state(self, name: str) -> str:
+        """A lasting setting of the study, by name; empty if it was never set."""
         with self.database.reading() as connection:
-            value = connection.execute(sa.select(STATE.c.value).where(STATE.c.name == name)).scalar()
-        return otherwise if value is None else str(value)
+            return _state(connection, name)
 
     def set_state(self, name: str, value: str) -> None:
         """Keep a lasting setting of the study."""
@@ -265,18 +256,18 @@ class StudyStore:
     def end_backup(self, number: int, *, is_there: bool = True) -> None:
         """Record that a backup is complete, or remove one that failed."""
         which = BACKUPS.c.number == number
+        done = sa.update(BACKUPS).values(time_ms=clock.now_ms()) if is_there else sa.delete(BACKUPS)
         with self.database.writing() as connection:
-            connection.execute(
-                sa.update(BACKUPS).where(which).values(time_ms=clock.now_ms())
-                if is_there
-                else sa.delete(BACKUPS).where(which)
-            )
+            connection.execute(done.where(which))
 
 
 def status_of(connection: Connection) -> StudyStatus:
     """Whether participants may begin a trial: open, paused or closed."""
-    value = connection.execute(sa.select(STATE.c.value).where(STATE.c.name == "status")).scalar()
-    return value or "open"  # only `set_status` writes it
+    return cast(StudyStatus, _state(connection, "status") or "open")  # only `set_status` writes it
+
+
+def _state(connection: Connection, name: str) -> str:
+    return connection.execute(sa.select(STATE.c.value).where(STATE.c.name == name)).scalar() or ""
 
 
 def _set_state(connection: Connection, name: str, value: str) -> None:

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo, model_validator
 
 from roslin.experiment.plan import Design, Question, QuestionKind, Resume, StudyPlan, StudyRules, Words
-from roslin.experiment.toml_file import (
+from roslin.rows import table_rows
+from roslin.values.toml_file import (
     MOST_WHOLE,
     Number,
     Text,
@@ -27,11 +28,10 @@ from roslin.experiment.toml_file import (
     read_toml,
     refusal,
 )
-from roslin.rows import table_rows
 
 SHIPPED_LANGUAGES = ("en", "de")
 MATCHER_COUNT = 10  # candidates of a matcher without a number
-_TEXTS: tuple[Literal["consent", "instructions", "thanks"], ...] = ("consent", "instructions", "thanks")
+TEXTS = ("consent", "instructions", "thanks")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
 _FIELD, _FIELDS = re.compile(r"[{}][^{}]*}?"), {"{receipt}", "{participant}"}
@@ -254,6 +254,8 @@ class PoolTable(TomlTable):
     """A repeated motive with these intervals."""
     times: Annotated[int, _MANY, Form("whole number")] = 2
     """Number of places where the motive must occur."""
+    pattern: Filters = ()
+    """Patterns of intervals and rhythms, as in `roslin filter --pattern`."""
     contour: Distance = ()
     """Edit distance of the gross contour from the query."""
     rhythm: Distance = ()
@@ -359,7 +361,9 @@ class QuestionTable(TomlTable):
         return self
 
 
-class _File(TomlTable):
+class StudyFile(TomlTable):
+    """The whole file."""
+
     study: StudyTable = Field(default_factory=dict, validate_default=True)
     design: DesignTable = DesignTable()
     material: MaterialTable = Field(default_factory=dict, validate_default=True)
@@ -400,12 +404,9 @@ class StudyDraft:
     """A valid file. `plan` still lacks tasks and practice."""
 
     place: TomlPlace
+    file: StudyFile
     plan: StudyPlan
-    material: MaterialTable
     queries: tuple[QueryWish, ...]
-    hides_query: bool
-    practice: PracticeTable
-    ships_texts: bool  # whether some texts are those of Roslin
 
     def beside(self, name: str) -> Path:
         """A path relative to the folder of the file."""
@@ -419,29 +420,12 @@ def read_study(path: Path) -> StudyDraft:
     given = values.get("study", {})
     listed = given.get("languages", ["en"]) if isinstance(given, dict) else ["en"]
     languages = [listed] if isinstance(listed, str) else listed
-    file = top.read(_File, values, languages if isinstance(languages, list) and languages else ["en"])
+    file = top.read(StudyFile, values, languages if isinstance(languages, list) and languages else ["en"])
     about, rules = file.study, file.design.rules
-    plan = StudyPlan(
-        name=about.name,
-        title=about.title,
-        languages=about.languages,
-        contact=about.contact,
-        questions=_questions(file, top),
-        practice=None,
-        tasks=(),
-        rules=rules,
-        seed=about.seed,
-        **{name: _markdown(about, name, rules.design, top.below("study")) for name in _TEXTS},
-    )
-    return StudyDraft(
-        top,
-        plan,
-        file.material,
-        _queries(file, top),
-        file.design.query_among_candidates,
-        file.practice,
-        any(getattr(about, name) is None for name in _TEXTS),
-    )
+    texts: dict[str, Any] = {name: _markdown(about, name, rules.design, top.below("study")) for name in TEXTS}
+    named = about.model_dump(exclude=set(TEXTS)) | texts
+    plan = StudyPlan(**named, questions=_questions(file, top), practice=None, tasks=(), rules=rules)
+    return StudyDraft(top, file, plan, _queries(file, top))
 
 
 def asked_pools(path: Path) -> dict[str, dict[str, Any]]:
@@ -487,7 +471,7 @@ def _file_text(place: TomlPlace, name: str, file: str) -> str:
     return text + "\n"
 
 
-def _queries(file: _File, top: TomlPlace) -> tuple[QueryWish, ...]:
+def _queries(file: StudyFile, top: TomlPlace) -> tuple[QueryWish, ...]:
     if not file.queries:
         raise top.error("queries", "there are no queries", "a table [[queries]] for each")
     ids = [query.id for query in file.queries]
@@ -535,8 +519,8 @@ def _candidates(query: QueryPart, place: TomlPlace) -> tuple[str, ...]:
     return ids
 
 
-def _questions(file: _File, top: TomlPlace) -> tuple[Question, ...]:
-    """The questions of the file; without any, those about the experts of paper 002 (section 3.2.2)."""
+def _questions(file: StudyFile, top: TomlPlace) -> tuple[Question, ...]:
+    """The questions of the file; without any, those about the experts of Typke et al. (2007) (section 3.2.2)."""
     if file.questions is None:
         usual = read_toml(Path(str(files("roslin.experiment") / "example" / "questions.toml")))[1]["questions"]
         labels = [

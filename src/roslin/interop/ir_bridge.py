@@ -3,11 +3,11 @@
     import ir_measures, roslin.interop.ir_bridge
     ir_measures.calc_aggregate([ir_measures.parse_measure("ADR@10")], qrels, run)
 
-A relevance of the qrels becomes a group, the largest first. Only names that ir_measures does not have are added; its
+A relevance of the qrels becomes a group, the largest first. Only names that ir_measures does not have are added. Its
 own stay what they are. A query without a relevant document is left out of the mean, as everywhere in Roslin.
 
-All measures of a call see the same list: as trec_eval has it, which computes most of theirs. Tied scores stand by id,
-the larger first, and a document with the id of its query stays (`roslin.evaluate.rankings`).
+All measures of a call see the same list: as trec_eval has it, which computes most of theirs. Tied scores are sorted by
+id, the larger first, and a document with the id of its query remains (`roslin.evaluate.rankings`).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class _Evaluator(providers.Evaluator):  # type: ignore[misc]  # their classes ha
         hits = hits_of_run(judge(self.truth, "keep"), lists, expected=False)
         for each in self.measures:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", EmptyTruthWarning)  # the value itself says it
+                warnings.simplefilter("ignore", EmptyTruthWarning)  # the value itself reports it
                 values = _ours(each).values(hits)
             for query, value in zip(self.truth, values.tolist(), strict=True):
                 yield ir_measures.Metric(query_id=query, measure=each, value=value)

@@ -73,7 +73,7 @@ class MatcherTransformer(pt.Transformer):  # type: ignore[misc]  # their classes
 
 
 def _is_same(document: Melody, query: Melody) -> bool:
-    """Whether two melodies have the same notes, wherever these stand in what was read."""
+    """Whether two melodies have the same notes, at any place in their source."""
     names = [name for name in document.notes.dtype.names or () if name != "source_column"]
     return all(np.array_equal(document.notes[name], query.notes[name]) for name in names)
 
@@ -85,7 +85,7 @@ class StarterProvider(pt.datasets.DatasetProvider):  # type: ignore[misc]  # the
         from roslin.interop.datasets import STARTER
 
         if name not in self.list_dataset_names():
-            raise KeyError(f"{name!r} is no data set of Roslin; there is: {', '.join(self.list_dataset_names())}")
+            raise KeyError(f"{name!r} is not a data set of Roslin; available: {', '.join(self.list_dataset_names())}")
         return pt.get_dataset(f"irds:{STARTER}")
 
     def list_dataset_names(self) -> Iterable[str]:

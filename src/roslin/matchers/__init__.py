@@ -9,20 +9,17 @@ from roslin.errors import ArgumentError
 from roslin.matchers.base import MATCHERS, Matcher, matcher, matchers, register_matcher
 from roslin.matchers.base import matcher as _matcher
 from roslin.matchers.edit.alignment import NoteAlignment
-from roslin.matchers.edit.dp import DP
+from roslin.matchers.edit.dp import DP, LCTS
 from roslin.matchers.edit.gam import GAM
-from roslin.matchers.edit.lcts import LCTS
 from roslin.matchers.edit.mongeau_sankoff import MongeauSankoff
 from roslin.matchers.explanation import Explanation, Step
 from roslin.matchers.fusion import Fusion, fuse
 from roslin.matchers.geometric import P1, P2, P3
 from roslin.matchers.grams.orio import Orio
-from roslin.matchers.grams.rismonline import RISMOnline
-from roslin.matchers.grams.us import US
+from roslin.matchers.grams.us import US, RISMOnline
 from roslin.matchers.opti3 import FM, DiffEd, HarmCore, NGrSumCo, NgrUkkon, RawEd, RhytFuzz
 from roslin.matchers.roslin.roslin import Roslin
-from roslin.matchers.shapes.shapeh import ShapeH
-from roslin.matchers.shapes.time import ShapeTime, Time
+from roslin.matchers.shapes import ShapeH, ShapeTime, Time
 from roslin.matchers.transport.emd import EMD
 from roslin.matchers.transport.twv import TWV, TWVCovered
 from roslin.melody import Melody

@@ -1,37 +1,48 @@
-"""What every matcher is: a frozen value that turns a query and candidates into distances.
+"""The base of all matchers: a frozen value that turns a query and candidates into distances.
 
 A matcher is a named value (`roslin.values`): a dataclass whose fields are its parameters, and whose `repr` is its name
 in tables, files and addresses: `dp`, `dp(place='inside')`; `matcher()` reads that text back. A new one is a class with
-a name, a summary, a reference and `_distances`, or a plain function (below).
+a name, a summary, a reference and `_distances`, or a plain function.
+
+Its table `modes` lists the modes that it supports, with the parameters for each; an empty mapping changes nothing.
+
+    compare   both: melody and rhythm; melody: no change of rhythm counts; rhythm: no change of pitch counts; contour:
+              of pitch only whether it rises, stays or falls
+    place     anywhere: the query may be any passage of a melody; start: both begin together, and the melody may
+              continue; whole: anything that only one of them has counts
+    key       any: a transposed melody is the same; written: it is another
+
+A mode that is not asked for is left as it is. A matcher made of others supports the modes that all of them support.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
 from roslin.display.words import N_
-from roslin.errors import ArgumentError, MelodyError, PluginError, RoslinError
-from roslin.matchers.explanation import Explanation, Step
+from roslin.errors import ArgumentError, MelodyError, UnknownNameError
+from roslin.matchers.explanation import Explanation, Step, in_words
+from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES
 from roslin.melody import Melody
 from roslin.represent.packed import Candidates, Packed, SupportsPacked, melody_of, pack, pieces
 from roslin.types import Distances
-from roslin.values.parameters import Named
-from roslin.values.plugins import class_of_function, failure, is_function, is_own, one_number_each
+from roslin.values.parameters import Named, members_of
+from roslin.values.plugins import OfFunction, guarded, is_own, one_number_each
 from roslin.values.registry import NamedRegistry
 
 Given = TypeVar("Given")
 Tell = Callable[[float], None]
-# By mode and value (`roslin.matchers.modes`), the parameters that make it so.
+# By mode and value, the parameters that make it so.
 Modes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 # A plain function as a matcher: the query, melodies; one distance for each.
 Compare = Callable[[Melody, list[Melody]], Any]
 
-# At most so many melodies too.
+# Also the largest number of melodies.
 COMPARED_AT_ONCE = 4096
 # Differences that only rounding explains are none: a melody is at 0 from itself, and equal matches are equal.
 _DECIMALS = 12
@@ -44,7 +55,7 @@ class Matcher(Named, ABC):
     engine: ClassVar[str] = ""  # of its searches, for this class alone (roslin.search.engines)
     estimates_chance: ClassVar[bool] = False  # whether its results have a number of expected chance matches
     kind: ClassVar[str] = "likeness"  # how its distances are taken apart (explanation.py); likeness: they are not
-    modes: ClassVar[Modes] = {}  # what it can do of what people ask for (modes.py)
+    modes: ClassVar[Modes] = {}  # those that it supports, with their parameters
     pairs_at_once: ClassVar[int] = 2_000_000  # of notes, compared without a look at the clock: a second or two
     pairs_explained: ClassVar[int] = 250_000  # of notes; beyond that, more memory than an explanation is worth
 
@@ -65,19 +76,14 @@ class Matcher(Named, ABC):
         """
         check_query(query)
         packed = pack(candidates)
+        found = guarded(self, "matcher", lambda: self._distances(query, packed))
         if is_own(type(self)):
-            return self._distances(query, packed)
-        try:
-            found = self._distances(query, packed)
-        except RoslinError:
-            raise
-        except Exception as error:
-            raise PluginError(f"the matcher {self!r} fails: {failure(error)}") from error
+            return found
         expected = f"the matcher {self!r} must give {len(packed)} distances, one for each candidate"
         return one_number_each(found, len(packed), expected)
 
     def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
-        """The distances. `tell` regularly receives the share that is known, and may raise an error."""
+        """The distances. `tell` is called regularly with the share that is done, and may raise an error."""
         if not self.is_independent or self.is_indexed:
             distances = self.distances(query, candidates)
             tell(1.0)
@@ -126,7 +132,7 @@ class Matcher(Named, ABC):
 
     @property
     def is_independent(self) -> bool:
-        """Whether a candidate's distance is the same whatever the other candidates are."""
+        """Whether a candidate's distance is independent of the other candidates."""
         return True
 
     @property
@@ -139,7 +145,7 @@ class Matcher(Named, ABC):
         """One distance for each of the melodies, which lie end to end in one table (represent/packed.py)."""
 
     def _explain_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Explanation:
-        found = self._explain(query, candidates, number)  # one comparison is quick: there is nothing to tell
+        found = self._explain(query, candidates, number)  # one comparison is quick and needs no progress
         if found is not None:
             return found
         from roslin.matchers.edit.dp import likeness  # made with a matcher, so it cannot come first
@@ -161,8 +167,14 @@ class Matcher(Named, ABC):
         steps: Iterable[Step],
         tempo: float | None = None,
     ) -> Explanation:
-        """What these steps say about one of the candidates."""
-        return Explanation.of(self, query, candidates.melody(number), start, steps, tempo)
+        """The explanation of one candidate from these steps, with the `tempo` if the matcher knows it."""
+        candidate, listed, about = candidates.melody(number), tuple(steps), tuple[Any, ...]()
+        leading = next((step.within for step in listed if step.kind == "measure" and step.within is not None), None)
+        if leading is None:
+            about = in_words(self, query, candidate, listed, tempo)
+        else:
+            about = leading.counting_most, leading.transformation, leading.transposition, leading.tempo, leading.place
+        return Explanation(self, self.kind, query, candidate, start, listed, *about)
 
 
 def check_query(query: Melody) -> None:
@@ -178,18 +190,31 @@ def rounded(distances: Distances) -> Distances:
     return np.round(distances, _DECIMALS)
 
 
-def _adapted(thing: Any, name: str) -> Any:
-    """A plain function becomes a matcher; anything else is left to the registry."""
-    return function_matcher(thing, name) if is_function(thing, Matcher) else thing
+# -- plain functions ---------------------------------------------------------------------------------------------------
+#
+# The melodies that a function receives have their notes and bar lines. Ids, titles and all other metadata are left out,
+# so that only the music is compared. All candidates come in one call, so a function may compare them with each other. A
+# function with an attribute `is_independent = True` looks at each candidate alone: a search hands it pieces of the
+# collection, in several threads where they are asked for, and can be stopped between them.
 
 
-def _code_of(kind: Any) -> Any:
-    function = getattr(kind, "function", None)
-    return function if callable(function) else kind
+@dataclass(frozen=True, repr=False)
+class FunctionMatcher(OfFunction, Matcher):
+    """A matcher that calls a function."""
+
+    takes = "a query and a list of candidates to be a matcher"
+
+    @property
+    def is_independent(self) -> bool:
+        return bool(getattr(type(self).function, "is_independent", False))
+
+    def _distances(self, query: Melody, candidates: Packed) -> Distances:
+        found: Distances = type(self).function(query, candidates.melodies())  # whatever it is; checked by the caller
+        return found
 
 
 MATCHERS: NamedRegistry[Matcher] = NamedRegistry(
-    "matcher", Matcher, "roslin.matchers", example="dp", adapt=_adapted, code_of=_code_of
+    "matcher", Matcher, "roslin.matchers", example="dp", of_functions=FunctionMatcher
 )
 # Those that are made of other matchers, which must be named.
 COMPOUND = MATCHERS.compound
@@ -214,11 +239,7 @@ def matcher(text: str | Matcher | Compare, *, name: str = "") -> Matcher:
     >>> matcher(lambda query, candidates: [abs(len(query) - len(each)) for each in candidates], name="lengths")
     lengths
     """
-    if not is_function(text, Matcher):
-        return MATCHERS.parse(text)  # type: ignore[arg-type]  # which refuses what is neither
-    kind: type[Matcher] = _adapted(text, name)
-    MATCHERS.check_free(kind)
-    return kind()
+    return MATCHERS.parse(text, name)
 
 
 @overload
@@ -234,59 +255,111 @@ def register_matcher(thing: Any = None, *, name: str = "", summary: str = "", re
 
     By default, a function keeps its Python name and is described by the first line of its docstring.
     """
-    if thing is None:
-        return lambda given: register_matcher(given, name=name, summary=summary, reference=reference)
-    if not is_function(thing, Matcher):
-        if name or summary or reference:
-            raise ArgumentError("name, summary and reference can be given for a function, but not for a class")
-        return register(thing)
-    register(function_matcher(thing, name, summary, reference))
-    return thing
+    return MATCHERS.register_described(thing, name=name, summary=summary, reference=reference)
 
 
-# -- plain functions ---------------------------------------------------------------------------------------------------
-#
-#     def lengths(query, candidates):
-#         return [abs(len(query) - len(each)) for each in candidates]
-#
-#     collection.search(query, roslin.matcher(lengths))
-#     roslin.register_matcher(lengths)          # now `roslin search --matcher lengths` knows it, from a plug-in
-#
-# The function gets the query and a list of `Melody` objects, and gives one number for each, smaller for more similar
-# ones; infinity for what cannot be compared. The melodies have their notes and bar lines; ids, titles and all other
-# metadata are left out, whether they come from a list or from a collection: nothing but the music is compared.
-#
-# All candidates come in one call: a function may compare them with each other. One that looks at each candidate alone
-# may say so with an attribute, `lengths.is_independent = True`; then a search hands it pieces of the collection, in
-# several threads where they are asked for, and can be stopped between them.
+# What can be chosen, and how people call it.
+MODES: dict[str, tuple[str, ...]] = {"compare": COMPARED, "place": PLACES, "key": KEYS}
+MODE_WORDS = {
+    "compare": {
+        "both": N_("melody and rhythm"),
+        "melody": N_("melody only"),
+        "rhythm": N_("rhythm only"),
+        "contour": N_("contour"),
+    },
+    "place": {
+        "anywhere": N_("anywhere"),
+        "start": N_("at the start"),
+        "end": N_("at the end"),
+        "whole": N_("the whole melody"),
+    },
+    "key": {"any": N_("any key"), "written": N_("as written")},
+}
+_ABILITIES = {
+    "compare": {
+        "both": "compare melody and rhythm together",
+        "melody": "compare the melody without its rhythm",
+        "rhythm": "compare the rhythm without its melody",
+        "contour": "compare contours",
+    },
+    "place": {
+        "anywhere": "look for the query anywhere in a melody",
+        "start": "compare beginnings",
+        "end": "compare endings",
+        "whole": "compare whole melodies",
+    },
+    "key": {"any": "find melodies in any key", "written": "tell one key from another"},
+}
 
 
-@dataclass(frozen=True, repr=False)
-class FunctionMatcher(Matcher):
-    """A matcher that calls a function."""
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """The modes that were asked for; None is the matcher's default.
 
-    function: ClassVar[Compare]
+    >>> from roslin import matcher
+    >>> Mode(compare="melody", place="start").of(matcher("dp"))
+    (dp, True)
+    """
 
-    @property
-    def is_independent(self) -> bool:
-        """Only if the function says so."""
-        return bool(getattr(type(self).function, "is_independent", False))
+    compare: str | None = None
+    place: str | None = None
+    key: str | None = None
 
-    def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        found: Distances = type(self).function(query, candidates.melodies())  # whatever it is; checked by the caller
-        return found
+    def of(self, matcher: Matcher) -> tuple[Matcher, bool]:
+        """The matcher in this mode, and whether melodies must be cut to their beginnings for it.
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _remade, (type(self).function, self.name, self.summary, self.reference)
-
-
-def function_matcher(
-    function: Compare, name: str = "", summary: str = "", reference: str = ""
-) -> type[FunctionMatcher]:
-    """The class whose values call this function; what is not said is taken from the function itself."""
-    expected = "a query and a list of candidates to be a matcher"
-    return class_of_function(FunctionMatcher, (function, name, summary, reference), expected)
+        Every matcher can compare beginnings, some in a way of their own.
+        """
+        is_cut = self.place == "start" and not has_mode(matcher, "place", "start")
+        place = None if is_cut else self.place
+        return in_mode(matcher, compare=self.compare, place=place, key=self.key), is_cut
 
 
-def _remade(*described: Any) -> FunctionMatcher:
-    return function_matcher(*described)()
+def in_mode(
+    matcher: Matcher, *, compare: str | None = None, place: str | None = None, key: str | None = None
+) -> Matcher:
+    """The matcher with the parameters that make these modes. One that cannot do them is refused.
+
+    >>> from roslin import matcher
+    >>> in_mode(matcher("dp"), place="anywhere"), in_mode(matcher("time"), compare="melody", place="whole")
+    (dp(place='inside'), time(aligner='global', rhythm=0.0))
+    """
+    for mode, value in (("compare", compare), ("place", place), ("key", key)):
+        if value is not None:
+            matcher = _in_one(matcher, mode, value)
+    return matcher
+
+
+def has_mode(matcher: Matcher, mode: str, value: str) -> bool:
+    """Whether the matcher has its own way to do this."""
+    if made_of := members_of(type(matcher)):
+        return all(has_mode(member, mode, value) for member in getattr(matcher, made_of))
+    return value in matcher.modes.get(mode, {})
+
+
+def those_with(mode: str, value: str) -> list[str]:
+    """The names of the matchers that can do this.
+
+    >>> those_with("compare", "contour")
+    ['roslin']
+    """
+    return [name for name in MATCHERS.names() if value in MATCHERS[name].modes.get(mode, {})]
+
+
+def _in_one(matcher: Matcher, mode: str, value: str) -> Matcher:
+    if value not in MODES[mode]:
+        raise UnknownNameError(mode, value, MODES[mode])
+    if made_of := members_of(type(matcher)):
+        members = tuple(_in_one(member, mode, value) for member in getattr(matcher, made_of))
+        return replace(matcher, **{made_of: members})
+    known = matcher.modes.get(mode, {})
+    if value not in known:
+        can = ", ".join(those_with(mode, value))
+        raise ArgumentError(f"{matcher.name} cannot {_ABILITIES[mode][value]} ({mode} {value!r}); these can: {can}")
+    # Out of any other mode first: what made it so goes back to its default.
+    usual = {field.name: field.default for field in fields(matcher)}
+    changed: dict[str, Any] = {}
+    for other, parameters in known.items():
+        if other != value and parameters and all(getattr(matcher, name) == set_ for name, set_ in parameters.items()):
+            changed |= {name: usual[name] for name in parameters}
+    return replace(matcher, **(changed | dict(known[value])))

@@ -1,7 +1,7 @@
 """`Explanation`: a distance taken apart, the same value for every matcher. `Matcher.explain` makes it.
 
-What the distance starts from and the costs of all steps add up to it; a cost below 0 takes something off. What a step
-is depends on the `kind` of the explanation:
+The start value and the costs of all steps add up to the distance; a cost below 0 reduces it. The `kind` of the
+explanation determines its steps:
 
     alignment   things of both melodies side by side, or of one alone; a thing is a note, or a few compared as one:
                 same, other, missing (only in the query), added (only in the candidate), joined (several notes of the
@@ -14,7 +14,7 @@ is depends on the `kind` of the explanation:
     sum         measure: one of several; what counts most has its own explanation `within`
     likeness    whole: all of the distance, which the matcher does not take apart; `within` is an aid to the eye
 
-A last step, limit, takes a distance back to its bounds. Notes are rows of the note tables, from 0; a run may stand at
+A last step, limit, takes a distance back to its bounds. Notes are rows of the note tables, from 0. A run may occur at
 several places. `transposition` is in semitones (with pitch='fifths', in steps on the line of fifths), `tempo` says how
 many times slower the candidate is, `place` where in it the query starts, in quarters; None where that is not known.
 """
@@ -122,26 +122,6 @@ class Explanation:
     tempo: float | None = None
     place: float | None = None
 
-    @classmethod
-    def of(
-        cls,
-        matcher: Matcher,
-        query: Melody,
-        candidate: Melody,
-        start: float,
-        steps: Iterable[Step],
-        tempo: float | None = None,
-    ) -> Explanation:
-        """The explanation of these steps, with the `tempo` if the matcher knows it."""
-        listed = tuple(steps)
-        leading = next((step.within for step in listed if step.kind == "measure" and step.within is not None), None)
-        about: tuple[Any, ...]
-        if leading is None:
-            about = _in_words(matcher, query, candidate, listed, tempo)
-        else:
-            about = leading.counting_most, leading.transformation, leading.transposition, leading.tempo, leading.place
-        return cls(matcher, matcher.kind, query, candidate, start, listed, *about)
-
     @property
     def distance(self) -> float:
         """The sum of all costs."""
@@ -175,20 +155,20 @@ class Explanation:
 
     @property
     def table(self) -> Table:
-        """The steps as rows, with one row for each move of weight."""
-        return steps_table(self)
+        """A row for each step, and one for the start; weight that moves, move by move."""
+        is_moving = self.kind == "transport"
+        columns = _MOVES if is_moving else _STEPS
+        rows = [row for step in self.steps for row in (_moves if is_moving else _step)(self, step)]
+        if self.start:
+            rows.insert(0, {**dict.fromkeys(columns, ""), "step": "start", "cost": self.start})
+        return Table(columns if any(row["step"] for row in rows) else columns[1:], tuple(rows))
 
     @property
     def short_table(self) -> Table:
         """The same without empty columns. The cost always stays."""
         table = self.table
-        return table.only(
-            *(
-                name
-                for name in table.columns
-                if name == "cost" or any(row[name] not in ("", None) for row in table.rows)
-            )
-        )
+        filled = {name for row in table.rows for name, value in row.items() if value not in ("", None)}
+        return table.only(*(name for name in table.columns if name == "cost" or name in filled))
 
     def about(self, query: Melody, candidate: Melody) -> Explanation:
         """The same with these melodies instead. The notes must be the same as those that are named."""
@@ -218,7 +198,18 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        return as_text(self)
+        """The sentence, the distance and the table; of a sum, that of what counts most too."""
+        lines = [self.sentence]
+        for step in self.steps:
+            if step.kind in _LAID and step.within is not None:
+                within = step.within
+                lines.append(f"{capital(step.words)}: {within.transformation}; distance {within.distance:.4f}")
+        lines += [f"Distance {self.distance:z.4f} ({self.matcher!r})", "", str(self.short_table), _sum(self)]
+        if self.leading is not None:
+            counts, leading = "What counts most" if self.kind == "sum" else "An aid to the eye", self.leading
+            lines += ["", f"{counts}: distance {leading.distance:z.4f} ({leading.matcher!r})"]
+            lines += ["", str(leading.short_table)]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         from roslin.display.templates import render
@@ -236,7 +227,7 @@ class Explanation:
 
 
 def scaled(steps: Iterable[Step], factor: float) -> tuple[Step, ...]:
-    """The same steps, costing so many times as much."""
+    """The same steps with their costs multiplied."""
     return tuple(replace(step, cost=step.cost * factor) for step in steps)
 
 
@@ -263,7 +254,7 @@ def _finite(number: float) -> float | None:
 
 
 def _beside(mine: Rows, theirs: Rows) -> list[tuple[int, int]]:
-    """Note by note; one note with each of several that stand for it."""
+    """Note by note; one note with each of several that replace it."""
     if len(mine) == 1 or len(theirs) == 1:
         return [(i, j) for i in mine for j in theirs]
     return list(zip(mine, theirs, strict=False))
@@ -287,7 +278,7 @@ _KINDS = {
 KINDS = (N_("same"), N_("other"), N_("joined"), N_("split"), N_("missing"), N_("added"))
 
 
-def _in_words(
+def in_words(
     matcher: Matcher, query: Melody, candidate: Melody, steps: Sequence[Step], tempo: float | None
 ) -> tuple[Any, ...]:
     """(sentence, transformation, transposition, tempo, place) of these steps; `tempo` where the matcher knows it."""
@@ -311,7 +302,7 @@ def transformation_words(
     *,
     has_rhythm: bool = True,
 ) -> str:
-    """What was done to the query; `has_rhythm` says whether there is enough of it to have a tempo."""
+    """The changes to the query; `has_rhythm` is true if there is enough of it to have a tempo."""
     parts = [
         "" if transposition is None else transposition_words(transposition, pitch),
         tempo_words(tempo) if tempo is not None else _("in another rhythm") if has_rhythm else "",
@@ -321,7 +312,7 @@ def transformation_words(
 
 
 def _counted(kind: str, things: str, steps: Sequence[Step], candidate: Melody) -> str:
-    """What the steps are, in numbers."""
+    """The steps in numbers."""
     if kind == "alignment" and _is_all_of(candidate, steps):
         count = int((~candidate.notes["is_grace"]).sum())
         return capital(_("all {count} {things} of the incipit agree").format(count=count, things=_(things)))
@@ -337,7 +328,7 @@ def _counted(kind: str, things: str, steps: Sequence[Step], candidate: Melody) -
 
 
 def _is_all_of(candidate: Melody, steps: Sequence[Step]) -> bool:
-    """Whether all notes of a candidate agree and only the query goes on, before it or after it."""
+    """Whether all notes of a candidate agree and only the query has more, before or after them."""
     is_missing = [step.kind == "missing" for step in steps]
     if not any(is_missing) or all(is_missing):
         return False
@@ -367,42 +358,11 @@ def _most(values: Iterable[int | Fraction]) -> float | None:
     return float(value) if 2 * times > counted.total() else None
 
 
-# -- as a table, and as text for a terminal ----------------------------------------------------------------------------
+# -- rows of the table -------------------------------------------------------------------------------------------------
 
 _STEPS = ("step", "query", "candidate", "words", "cost")
 _MOVES = ("step", "query", "candidate", "weight", "distance", "cost")
 _LAID = ("segment", "back")
-
-
-def steps_table(explanation: Explanation) -> Table:
-    """A row for each step, and one for what the distance starts from; weight that moves, move by move."""
-    is_moving = explanation.kind == "transport"
-    columns = _MOVES if is_moving else _STEPS
-    rows = [row for step in explanation.steps for row in (_moves if is_moving else _step)(explanation, step)]
-    if explanation.start:
-        rows.insert(0, {**dict.fromkeys(columns, ""), "step": "start", "cost": explanation.start})
-    return Table(columns if any(row["step"] for row in rows) else columns[1:], tuple(rows))
-
-
-def as_text(explanation: Explanation) -> str:
-    """The sentence, the distance and the table; of a sum, that of what counts most too."""
-    lines = [
-        explanation.sentence,
-        *(
-            f"{capital(step.words)}: {step.within.transformation}; distance {step.within.distance:.4f}"
-            for step in explanation.steps
-            if step.kind in _LAID and step.within is not None
-        ),
-        f"Distance {explanation.distance:z.4f} ({explanation.matcher!r})",
-        "",
-        str(explanation.short_table),
-        _sum(explanation),
-    ]
-    leading = explanation.leading
-    if leading is not None:
-        counts = "What counts most" if explanation.kind == "sum" else "An aid to the eye"
-        lines += ["", f"{counts}: distance {leading.distance:z.4f} ({leading.matcher!r})", "", str(leading.short_table)]
-    return "\n".join(lines)
 
 
 def _step(explanation: Explanation, step: Step) -> Iterator[dict[str, Any]]:

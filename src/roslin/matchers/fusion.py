@@ -6,8 +6,8 @@
 
 Each member gives every candidate a distance; what no member can compare gets that member's largest. Distances of
 different matchers cannot be added as they are, so they are brought to one scale, "zscore" or "minmax", and put together
-by a method, "sum", "mnz" or "rrf". `roslin.run.fusion` says what these are; run files are put together by the same
-arithmetic. For "mnz" a member has found what it ranks among its first `depth`.
+by a method, "sum", "mnz" or "rrf". `roslin.run.fusion` describes these and combines run files by the same arithmetic.
+For "mnz" a member has found what it ranks among its first `depth`.
 
 The distance of a candidate is how far its result is below the best one: it depends on which candidates there are. Our
 choices: `depth` 100, where the original takes whatever a system returned; the shared rank.
@@ -64,7 +64,7 @@ class Fusion(Matcher):
 
     def _check(self) -> None:
         if self.weights and len(self.weights) != len(self.members):
-            self._refuse(f"weights must be one for each of {len(self.members)} members; got {self.weights!r}")
+            self._refuse(f"weights must have one number for each of {len(self.members)} members; got {self.weights!r}")
         if self.weights and not any(self.weights):
             self._refuse(f"one of the weights must be above 0; got {self.weights!r}")
 
@@ -82,7 +82,7 @@ class Fusion(Matcher):
         return self.distances_told(query, candidates, lambda _: None)
 
     def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
-        """The distances, telling how far the members are; they count as equally slow."""
+        """The distances, with progress: the members count as equally slow."""
         total = self._scores(query, candidates, tell).sum(axis=0)
         best: Distances = total.max(initial=-np.inf) - total
         return best
@@ -111,7 +111,7 @@ class Fusion(Matcher):
         return self.weights or (1.0,) * len(self.members)
 
     def _scores(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
-        """What each member with a weight gives each candidate."""
+        """The weighted score that each member gives each candidate."""
         rows, weights, count = [], [], len(self.members)
         for number, (member, weight) in enumerate(zip(self.members, self._weights, strict=True)):
             if weight:

@@ -2,8 +2,8 @@
 
 Reference: the C-BRAHMS project in Helsinki (Ukkonen, Lemström and Mäkinen). The query may be moved in time and
 transposed, by any amount, and is laid onto the candidate where the two have most in common. Polyphony is taken as it
-is, on both sides. Only grace notes are left out, and what stands twice in the same place (a doubling by another voice)
-counts once.
+is, on both sides. Only grace notes are left out, and a note that occurs twice in the same place (a doubling by another
+voice) counts once.
 
 With c for what the query has in common with the candidate at the best place, a for all of the query and b for all of
 the candidate (notes for `p1` and `p2`, sounding time for `p3`), the distance is
@@ -17,7 +17,7 @@ incipits. Where there is nothing to divide by, the distance is 1, the largest.
 
 The methods know no tempo. `tempos`, ours, tries the query with all its times multiplied by each of them (rounded to
 whole ticks) and takes the best: (0.5, 1.0, 2.0) also finds what is notated in halved or doubled values. With (1.0,),
-the default, the method is the published one.
+the default, the method is the published one. No distance changes under transposition and shift in time.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Geometric(Matcher):
         return self._explanation(query, candidates, number, 1.0, steps, tempo)
 
     def _steps_at(self, tempo: float, query: Melody, candidate: Packed) -> list[Step]:
-        """What the query in one tempo has in common with the candidate, at the best place."""
+        """The parts that the query in one tempo has in common with the candidate, at the best place."""
         notes = _at_tempo(query.notes, tempo)
         asked, stored = (self._figures(part, np.array([0, len(part)])) for part in (notes, candidate.notes))
         whole = int(self._whole(asked, stored)[0])
@@ -110,7 +110,7 @@ class Geometric(Matcher):
     def _best_move(self, asked: Figures, stored: Figures) -> tuple[int, int]:
         """The shift in time and the transposition under which the query has most in common with the one candidate.
 
-        Every pair of segments bends the line of the common time at four shifts; one of the bends is its highest point.
+        Every pair of segments bends the line of the common time at four shifts. One of the bends is its highest point.
         Of points, every pair votes for one move.
         """
         higher = np.subtract.outer(-asked.pitch, -stored.pitch).ravel()
@@ -175,28 +175,23 @@ def _at_tempo(notes: NoteTable, tempo: float) -> NoteTable:
     return scaled
 
 
-# -- p1 ----------------------------------------------------------------------------------------------------------------
-#
-# Whether the whole query stands in the candidate, note for note.
-#
-# Reference: Ukkonen, Lemström and Mäkinen, algorithm P1. Notes are points (onset, pitch); durations do not matter. The
-# query is found where one shift in time and one transposition take every one of its points onto a point of the
-# candidate; other notes may stand between them and beside them. Then c, what the two have in common
-# , is the number of the query's notes; else it is 0, and the distance is 1. So the matcher tells yes
-# from no, and with divide="both" candidates that hold little else come first.
-#
-# Example, with (onset in quarters, pitch). The query (0, 60) (1, 64) is found in (0, 65) (0.5, 67) (1, 69) (1, 48),
-# moved up by 5: c = 2, a = 2, b = 4, and the distance is 1 - 4/6 = 1/3. It is not found in (0, 60) (1.5, 64).
-#
-# The search is the authors': a pointer for each note of the query moves along the candidate, and never back. The
-# distance does not change under transposition and shift in time; under tempo it does, but for `tempos`. What is
-# certain: the algorithm. Our choice: the distance (`divide`), `tempos`, and that doublings count once.
-
-
 @register
 @dataclass(frozen=True, repr=False)
 class P1(Geometric):
-    """All notes of the query, or none."""
+    """All notes of the query, or none.
+
+    Reference: Ukkonen, Lemström and Mäkinen, algorithm P1. Notes are points (onset, pitch); durations do not matter.
+    The query is found where one shift in time and one transposition take every one of its points onto a point of the
+    candidate; other notes may be between them and beside them. Then c, what the two have in common, is the number of
+    the query's notes; else it is 0, and the distance is 1. With divide="both", candidates that hold little else come
+    first.
+
+    Example, with (onset in quarters, pitch). The query (0, 60) (1, 64) is found in (0, 65) (0.5, 67) (1, 69) (1, 48),
+    moved up by 5: c = 2, a = 2, b = 4, and the distance is 1 - 4/6 = 1/3. It is not found in (0, 60) (1.5, 64).
+
+    The search is the authors': a pointer for each note of the query moves along the candidate, and never back. Our
+    choice: the distance (`divide`), `tempos`, and that doublings count once.
+    """
 
     name = "p1"
     summary = N_("Finds the melodies that contain every note of the query, in any key, among any other notes.")
@@ -209,28 +204,23 @@ class P1(Geometric):
         return common
 
 
-# -- p2 ----------------------------------------------------------------------------------------------------------------
-#
-# How many notes of the query stand in the candidate, after one move of the whole query.
-#
-# Reference: Ukkonen, Lemström and Mäkinen, algorithm P2. Notes are points (onset, pitch); durations do not matter.
-# Every shift in time with a transposition takes some points of the query onto points of the candidate; c is the largest
-# number that one of them takes. It is the size of the largest set of equal difference vectors.
-#
-# Example, with (onset in quarters, pitch). The query is (0, 60) (1, 62) (2, 64), the candidate (0, 67) (1, 69) (2, 70)
-# (3, 72). Up by 7, two points coincide; up by 8 and a quarter later, two others: (2, 70) and (3, 72). No move does
-# better, so c = 2, a = 3, b = 4, and the distance is 1 - 4/7 = 3/7, or 1/3 with divide="query".
-#
-# The authors merge the sorted differences with a heap; here they are counted in a hash table, with the same result. The
-# distance does not change under transposition and shift in time; under tempo it does, but for `tempos`. One wrong pitch
-# costs one note; one wrong duration moves all notes after it, and costs the shorter part. What is certain: c. Our
-# choice: the distance (`divide`), `tempos`, and that doublings count once.
-
-
 @register
 @dataclass(frozen=True, repr=False)
 class P2(Geometric):
-    """The most notes that coincide."""
+    """The most notes that coincide.
+
+    Reference: Ukkonen, Lemström and Mäkinen, algorithm P2. Notes are points (onset, pitch); durations do not matter.
+    Every shift in time with a transposition takes some points of the query onto points of the candidate; c is the
+    largest number that one of them takes. It is the size of the largest set of equal difference vectors.
+
+    Example, with (onset in quarters, pitch). The query is (0, 60) (1, 62) (2, 64), the candidate (0, 67) (1, 69)
+    (2, 70) (3, 72). Up by 7, two points coincide; up by 8 and a quarter later, two others: (2, 70) and (3, 72). No move
+    does better, so c = 2, a = 3, b = 4, and the distance is 1 - 4/7 = 3/7, or 1/3 with divide="query".
+
+    The authors merge the sorted differences with a heap; here they are counted in a hash table, with the same result.
+    One wrong pitch costs one note; one wrong duration moves all notes after it, and costs the shorter part. Our choice:
+    the distance (`divide`), `tempos`, and that doublings count once.
+    """
 
     name = "p2"
     summary = N_("Places the query on the melody, in any key, where most notes coincide in onset and pitch.")
@@ -238,33 +228,28 @@ class P2(Geometric):
     timed = False
 
 
-# -- p3 ----------------------------------------------------------------------------------------------------------------
-#
-# For how long the query and the candidate sound the same, after one move of the whole query.
-#
-# Reference: Ukkonen, Lemström and Mäkinen, algorithm P3; entered to MIREX 2005 as L(P3). A note is a segment: its
-# pitch, from its onset to its end. For a shift in time and a transposition, the common time is how long segments of
-# both lie on each other; c is the largest common time of all moves, exactly. As the shift grows,
-# the common time of a transposition rises and falls in straight lines. A pair of segments, [a, b] of the query and [s,
-# e] of the candidate, bends the line upwards at the shifts s - b and e - a and downwards at s - a and e - b; a sweep
-# over all bends finds its maximum.
-#
-# Example, with [onset, end] in quarters. The query C [0, 1], D [1, 2] in the candidate G [0, 2], A [2, 4]: transposed
-# by a fifth and moved by 1, C lies on G and D on A for a whole quarter each. So c = 2, a = 2, b = 4, and the distance
-# is 1 - 4/6 = 1/3, or 0 with divide="query".
-#
-# Repeated notes and one long note sound at the same times, so `p3` does not tell them apart. Notes of one pitch that
-# overlap count once where they do (the authors' variant with counters). The authors merge the bends of all pairs with a
-# heap. Here they are dealt out to a table of transpositions and shifts, or sorted where that table would be too large,
-# and transpositions that cannot reach the maximum are not swept: the result is the same. The distance does not change
-# under transposition and shift in time; under tempo it does, but for `tempos`. What is certain: c. Our choice: the
-# distance (`divide`) and `tempos`.
-
-
 @register
 @dataclass(frozen=True, repr=False)
 class P3(Geometric):
-    """The longest common time."""
+    """The longest common time.
+
+    Reference: Ukkonen, Lemström and Mäkinen, algorithm P3; entered to MIREX 2005 as L(P3). A note is a segment: its
+    pitch, from its onset to its end. For a shift in time and a transposition, the common time is how long segments of
+    both lie on each other; c is the largest common time of all moves, exactly. As the shift grows, the common time of a
+    transposition rises and falls in straight lines. A pair of segments, [a, b] of the query and [s, e] of the
+    candidate, bends the line upwards at the shifts s - b and e - a and downwards at s - a and e - b; a sweep over all
+    bends finds its maximum.
+
+    Example, with [onset, end] in quarters. The query C [0, 1], D [1, 2] in the candidate G [0, 2], A [2, 4]: transposed
+    by a fifth and moved by 1, C coincides with G and D with A for a whole quarter each. So c = 2, a = 2, b = 4, and the
+    distance is 1 - 4/6 = 1/3, or 0 with divide="query".
+
+    Repeated notes and one long note sound at the same times, so `p3` does not distinguish them. Notes of one pitch that
+    overlap count once where they do (the authors' variant with counters). The authors merge the bends of all pairs with
+    a heap. Here they are dealt out to a table of transpositions and shifts, or sorted where that table would be too
+    large, and transpositions that cannot reach the maximum are not swept: the result is the same. Our choice: the
+    distance (`divide`) and `tempos`.
+    """
 
     name = "p3"
     summary = N_("Places the query on the melody, in any key, where both have the same pitches for the longest time.")

@@ -1,7 +1,7 @@
-"""The measures that `fm` is made of, each a matcher of its own.
+"""The measures that `fm` is made of are also separate matchers.
 
 Reference: D. Müllensiefen and K. Frieler, SIMILE (2004) and its successor melsim, with the definitions of melsim. All
-are similarities from 0 to 1 there; the distance is 1 less that. Input is one line (represent/line.py).
+are similarities from 0 to 1 there. The distance is 1 less that. Input is one line (represent/line.py).
 
     ngrukkon   1 - sum over grams of |f_q - f_t| / (N_q + N_t)          grams of n = 3 successive intervals; f how
     ngrsumco   sum over the grams of both of (f_q + f_t) / (N_q + N_t)   often one occurs, N how many there are
@@ -17,12 +17,12 @@ are similarities from 0 to 1 there; the distance is 1 less that. Input is one li
 By hand: 60 62 64 65 67 and 60 62 64 65 69 have the intervals 2 2 1 2 and 2 2 1 4, the grams (2 2 1), (2 1 2) and
 (2 2 1), (2 1 4): ngrukkon = 1 - 2/4, ngrsumco = 2/4, diffed = 1 - 1/4, rawed = 1 - 1/5.
 
-All are the same under transposition. Those without rhythm do not change with any rhythm; rhytfuzz changes with the
-tempo unless `beat` is None; harmcore changes only with what lies in which bar.
+All are the same under transposition. Of rhythm, only rhytfuzz and harmcore (by the notes in each bar) take notice.
+rhytfuzz changes with the tempo unless `beat` is None.
 
 Our choices: n is a parameter. `beat` is the quarter note (melsim: half a second, or the beat), in quarters; None takes
 the median time between onsets of each melody as its beat, so that tempo does not count. The last note has no time
-between onsets. A difference of medians that is not whole is rounded down. A bar is what lies between two bar lines, a
+between onsets. A difference of medians that is not whole is rounded down. A bar is the music between two bar lines, a
 pick-up is one, and bars in which no note starts are left out; without bar lines four quarters are a bar. Of two keys
 that agree equally well, major comes before minor, then the tonic next above the first note of the bar. Two melodies
 that are both too short to have a gram, an interval or a time between onsets are alike in that respect.
@@ -147,7 +147,7 @@ class NGrSumCo(_Grams):
 
 @dataclass(frozen=True, repr=False)
 class _Edits(LineMatcher):
-    """An edit distance of symbols, every operation 1, by the longer of the two; the query may be moved."""
+    """An edit distance of symbols, every operation 1, by the longer of the two. The query may be moved."""
 
     kind = "alignment"
 
@@ -291,25 +291,6 @@ def _profiles() -> npt.NDArray[np.int64]:
     return np.ascontiguousarray(np.rint(1e6 * all_keys(scaled)).astype(np.int64).T)
 
 
-# -- fm ----------------------------------------------------------------------------------------------------------------
-#
-# A sum of measures fitted to what experts say, after Frieler and Müllensiefen.
-#
-# Reference: D. Müllensiefen and K. Frieler, SIMILE; K. Frieler and D. Müllensiefen's entry to MIREX 2005. **This is not
-# that entry.** It was "optiP", a sum of six measures; which six, with which weights, was not published where we could
-# read it. What is published in full is its relative opti3, and that is what `fm` computes, with the measures
-# above:
-#
-#     measure = "opti3"   0.505 ngrukkon + 0.417 rhytfuzz + 0.24 harmcore - 0.146, but at least 0 and at most 1
-#               "opti2"   0.6 ngrukkon + 0.4 rhytfuzz (as in melsim)
-#
-# The distance is 1 less that. Under "opti3" everything above 0.984 of its range is at 0, as published. By hand: where
-# ngrukkon is 1/2 and the two others are 1, opti3 is 0.2525 + 0.417 + 0.24 - 0.146 = 0.7635, the distance 0.2365.
-#
-# Input: one line (represent/line.py). The same under transposition; in any tempo only with `beat` = None. `n` and
-# `beat` are those of the parts. What is our choice is said there.
-
-
 # Weights of ngrukkon, rhytfuzz and harmcore, and what is added.
 _MEASURES = {"opti2": (0.6, 0.4, 0.0, 0.0), "opti3": (0.505, 0.417, 0.24, -0.146)}
 
@@ -317,7 +298,20 @@ _MEASURES = {"opti2": (0.6, 0.4, 0.0, 0.0), "opti3": (0.505, 0.417, 0.24, -0.146
 @register
 @dataclass(frozen=True, repr=False)
 class FM(LineMatcher):
-    """A fitted sum."""
+    """A sum of measures fitted to experts' judgements, after Frieler and Müllensiefen.
+
+    Reference: D. Müllensiefen and K. Frieler, SIMILE; K. Frieler and D. Müllensiefen's entry to MIREX 2005. **This is
+    not that entry.** It was "optiP", a sum of six measures; which six, with which weights, was not published where we
+    could read it. Its relative opti3 is published in full, and `fm` computes it:
+
+        measure = "opti3"   0.505 ngrukkon + 0.417 rhytfuzz + 0.24 harmcore - 0.146, but at least 0 and at most 1
+                  "opti2"   0.6 ngrukkon + 0.4 rhytfuzz (as in melsim)
+
+    The distance is 1 less that. Under "opti3" everything above 0.984 of its range is at 0, as published. By hand: where
+    ngrukkon is 1/2 and the two others are 1, opti3 is 0.2525 + 0.417 + 0.24 - 0.146 = 0.7635, the distance 0.2365.
+
+    The same under transposition; in any tempo only with `beat` = None. `n` and `beat` are those of the parts.
+    """
 
     name = "fm"
     summary = N_("Adds up shared intervals, rough rhythm and harmony, with weights fitted to expert judgements.")
@@ -332,7 +326,6 @@ class FM(LineMatcher):
 
     @property
     def parts(self) -> tuple[NgrUkkon, RhytFuzz, HarmCore]:
-        """What is added up."""
         return NgrUkkon(self.n), RhytFuzz(self.beat), HarmCore()
 
     @property

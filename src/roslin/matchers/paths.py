@@ -71,7 +71,7 @@ def edits(
     begins: Begins = "corner",
     ends: Ends = "corner",
 ) -> Edits:
-    """The cheapest way from the query's things to the candidate's. `same` says which things are."""
+    """The cheapest way from the query's things to the candidate's. `same` marks equal things."""
     shape = len(query) + 1, len(candidate) + 1
     costs = np.full((len(ways), *shape), np.inf)
     for table, way in zip(costs, ways, strict=True):
@@ -111,7 +111,7 @@ def both_lines(query: Melody, candidates: Packed, number: int) -> tuple[Lines, L
 
 
 def successive(lines: Lines, size: int = 1) -> list[Rows]:
-    """Every so many notes of a line that follow each other.
+    """Every run of `size` consecutive notes of a line.
 
     >>> successive(melodic_lines([Melody.from_notes([0, 1, 1, 2], [1] * 4, [60, 62, 64, 65])]), 2)
     [(0, 1), (1, 3)]
@@ -121,7 +121,7 @@ def successive(lines: Lines, size: int = 1) -> list[Rows]:
 
 
 def runs(symbols: Sequence[int], rows: Sequence[int], n: int) -> dict[tuple[int, ...], list[Rows]]:
-    """All runs of n symbols, with the notes of each place where they stand; a symbol may belong to a note and the next.
+    """All runs of n symbols, with the notes of each place where they occur. A symbol may belong to a note and the next.
 
     >>> runs([2, 2, 1], [0, 1, 2, 3], 2)
     {(2, 2): [(0, 1, 2)], (2, 1): [(1, 2, 3)]}

@@ -60,9 +60,9 @@ EXAMPLES = {
 
 @dataclass(frozen=True, slots=True)
 class NamedInterval:
-    """One interval: semitones or staff steps, and +1 up, -1 down, 0 not said; where it stands in the text.
+    """One interval: semitones or staff steps, +1 up, -1 down or 0 for either, and its place in the text.
 
-    `steps` are its staff steps where its name tells them besides the semitones.
+    `steps` are its staff steps if its name has them in addition to the semitones.
     """
 
     size: int
@@ -117,7 +117,7 @@ def diatonic_name(number: int) -> str:
 
 
 def refusal(column: int, expected: str, found: str) -> FilterError:
-    """The error that says where a text of intervals goes wrong."""
+    """The error with the place where a text of intervals is wrong."""
     return FilterError(f"column {column}: expected {expected}; found {found!r}")
 
 

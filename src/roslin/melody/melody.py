@@ -1,4 +1,4 @@
-"""Melody: notes and what is known about them. A value: nothing changes it, and whoever wants another gets a new one."""
+"""Melody: notes and what is known about them. An immutable value; methods that change something return a new one."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ class Melody:
         if isinstance(which, slice):
             first, stop, step = which.indices(len(self))
             if step != 1:
-                raise ArgumentError(f"a part of a melody is an unbroken row of notes, as in melody[3:8]; got {which}")
+                raise ArgumentError(f"a part of a melody must be consecutive notes, as in melody[3:8]; got {which}")
             return cut_notes(self, first, max(first, stop))
         try:
             place = operator.index(which)
@@ -302,8 +302,8 @@ class Melody:
     def transposed(self, interval: int | str) -> Melody:
         """The melody higher or lower, by a number of semitones or by a named interval.
 
-        A name says how to spell the notes ("augmented fourth up", "octave down"). For a number the spelling with the
-        fewest sharps and flats is chosen. Key signature and key move too.
+        A name determines the spelling ("augmented fourth up", "octave down"). A number gets the spelling with the
+        fewest sharps and flats. Key signature and key move too.
 
         >>> tune = Melody.from_notes([0, 1, 2], [1, 1, 1], [60, 62, 64])
         >>> print(tune.transposed("minor third up"))

@@ -40,7 +40,7 @@ def spelled(base40: int) -> tuple[int, int, int]:
 
 
 def pitch_numbers(letter: int, octave: int, sharps: int) -> tuple[int, int]:
-    """MIDI and base-40 number of a letter (by its place in `LETTERS`) with so many sharps.
+    """MIDI and base-40 number of a letter (by its place in `LETTERS`) with this many sharps.
 
     >>> pitch_numbers(0, 4, 0), pitch_numbers(6, 3, -1)
     ((60, 162), (58, 156))
@@ -111,7 +111,7 @@ def fifths_of(sharps: Mapping[str, int]) -> int | None:
 
 
 def steps_of(semitones: int) -> list[int]:
-    """The staff steps that an interval of so many semitones may have, the usual ones first.
+    """The staff steps that an interval of this many semitones may have, the usual ones first.
 
     >>> steps_of(4), steps_of(-4), steps_of(14)
     ([2, 3], [-2, -3], [8, 9])

@@ -1,8 +1,8 @@
 """Seconds as note values: how a melody that was sung or played may be written.
 
-Nobody keeps a tempo exactly, so the beat may move a little from note to note. Of all ways to write what was heard the
-most plausible is taken: close to the times, with a steady beat, simple values, and long notes on beats. Beats of two
-halves and beats of three are both tried, and the better is kept. The search page computes the same in the browser
+People do not keep a tempo exactly, so the beat may move a little from note to note. Of all ways to write what was heard
+the most plausible is taken: close to the times, with a steady beat, simple values, and long notes on beats. Beats of
+two halves and beats of three are both tried, and the better is kept. The search page computes the same in the browser
 (`rhythm.js`), and a test compares them.
 """
 
@@ -60,7 +60,7 @@ def note_values(lengths: Floats) -> tuple[Floats, Floats]:
 
 
 def _followed(lengths: Floats, places: int) -> tuple[float, Floats, Floats]:
-    """The cheapest way through the lengths in beats of so many places: its price, quarters, seconds of a quarter."""
+    """The cheapest way through the lengths in beats of this many places: its price, quarters, seconds of a quarter."""
     steps = np.rint(_VALUES / _GRID).astype(int)
     ends = np.arange(places)
     begins = (ends[None, :] - steps[:, None]) % places  # of a value that ends at a place
@@ -95,10 +95,10 @@ def _followed(lengths: Floats, places: int) -> tuple[float, Floats, Floats]:
 
 
 def quarters_from_seconds(onsets: Floats, offsets: Floats) -> Times:
-    """The notes of one melody, in the order of their onsets, as note values; the first begins at 0.
+    """The notes of one melody, in the order of their onsets, as note values. The first begins at 0.
 
     A note lasts until the next begins, but for a silence that is most of a beat and longer than the note itself. Notes
-    that begin together are a chord; a note that is held into later ones ends where one of them does.
+    that begin together are a chord. A note that is held into later ones ends where one of them does.
     """
     if not len(onsets):
         return Times(onsets, offsets)

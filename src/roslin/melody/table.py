@@ -4,10 +4,10 @@
     duration_ticks   how long it sounds; ties are merged into one row; rests are gaps between rows
     pitch_midi       60 = middle C
     pitch_base40     162 = middle C
-    is_grace         an ornament written in small type: it stands at the onset of the note that it leads to and takes no
+    is_grace         an ornament written in small type: it has the onset of the note that it leads to and takes no
                      time from it; duration_ticks is its written value, 0 for a crushed note without one
     voice            0 for a single line; simultaneous notes and voices are kept
-    source_column    where the note stands in `Melody.music`, from 1; 0 when there is no such text
+    source_column    place of the note in `Melody.music`, from 1; 0 when there is no such text
 
 Rows are sorted by onset; at one onset grace notes come first in their written order, then the other notes by voice and
 from high to low. Times are in ticks, 40320 to a quarter note.
@@ -95,7 +95,7 @@ def checked_table(rows: npt.NDArray[np.int64]) -> NoteTable:
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array itself if nobody can write to it, otherwise a copy: what belongs to the caller stays as it is."""
+    """The array itself if it is read-only, else a copy, so that the caller's array is unchanged."""
     if array.flags.writeable:
         array = array.copy()
         array.flags.writeable = False
@@ -128,8 +128,8 @@ def ticks_from_quarters(name: str, quarters: Iterable[float | Fraction]) -> Numb
             ticks = np.array([float(round(Fraction(value) * TICKS_PER_QUARTER)) for value in values])
         else:
             ticks = np.rint(np.array(values, dtype=np.float64) * TICKS_PER_QUARTER)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise MelodyError(f"{name} must be finite numbers of quarter notes") from error
+    except (TypeError, ValueError, OverflowError):
+        ticks = np.array(np.nan)
     if not np.isfinite(ticks).all():
         raise MelodyError(f"{name} must be finite numbers of quarter notes")
     if np.any((ticks < 0) | (ticks >= MAX_TICKS)):
@@ -141,8 +141,8 @@ def seconds(name: str, values: Iterable[float]) -> npt.NDArray[np.float64]:
     """Times as they are. `name` is for a refusal."""
     try:
         times = np.array(list(values), dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise MelodyError(f"{name} must be finite numbers of seconds, at least 0") from error
+    except (TypeError, ValueError, OverflowError):
+        times = np.array(np.nan)
     if times.ndim != 1 or not np.isfinite(times).all() or np.any(times < 0):
         raise MelodyError(f"{name} must be finite numbers of seconds, at least 0")
     return times

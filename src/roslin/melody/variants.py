@@ -9,9 +9,9 @@ count as many bars as the metre makes of them. Without bar lines there are no ba
 
 Transposing. Letters move by the interval's steps, as a musician would spell it. The key signature and the name of the
 key move too; without a common name (nine sharps) they are left out. A note that would need three sharps or flats is
-spelled in the usual way. A number of semitones does not say how to spell, so of the two intervals of that size (an
-augmented fourth or a diminished fifth) Roslin takes the one with fewer sharps and flats in the key signature, then in
-the notes, then the one with the more usual name.
+spelled in the usual way. A number of semitones does not determine the spelling, so of the two intervals of that size
+(an augmented fourth or a diminished fifth) Roslin takes the one with fewer sharps and flats in the key signature, then
+in the notes, then the one with the more usual name.
 
 Stretching. Onsets and ends are multiplied exactly and rounded to whole ticks, so that notes that touched still touch.
 Factors such as 2, 1/2 or 3/2 are exact for all music that notation can write. The metre keeps its beats and changes
@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -86,19 +86,20 @@ def bar_number(start: float, melody: Melody) -> int | None:
     """
     if not len(melody.barlines_ticks):
         return None
-    return _first(melody) - 1 + int(np.searchsorted(_lines(melody), round(start * TICKS_PER_QUARTER), side="right"))
+    lines = _lines(melody)
+    return _first(lines) - 1 + int(np.searchsorted(lines, round(start * TICKS_PER_QUARTER), side="right"))
 
 
 def bar_numbers(melody: Melody) -> range:
     """The numbers of all bars; none without bar lines."""
     if not len(melody.barlines_ticks):
         return range(0)
-    first = _first(melody)
-    return range(first, first + len(_edges(melody)) - 1)
+    lines = _lines(melody)
+    return range(_first(lines), _first(lines) + len(lines) - (melody.end_ticks <= lines[-1]))
 
 
 def bar_edges(melody: Melody, first: int, last: int) -> tuple[int, int]:
-    """Where the first of several bars begins and the last ends, in ticks; the melody's last bar has no end."""
+    """Where the first of several bars begins and the last ends, in ticks. The melody's last bar has no end."""
     known = bar_numbers(melody)
     if not known:
         raise ArgumentError("the melody has no bar lines, so it has no bars; cut it by notes, as in melody[:8]")
@@ -108,8 +109,8 @@ def bar_edges(melody: Melody, first: int, last: int) -> tuple[int, int]:
             raise ArgumentError(f"bars must be from {known[0]} to {known[-1]}{upbeat}; got {bar!r}")
     if first > last:
         raise ArgumentError(f"the first bar must not come after the last; got {first} and {last}")
-    edges = _edges(melody)
-    return int(edges[first - known[0]]), MAX_TICKS if last == known[-1] else int(edges[last - known[0] + 1])
+    lines = _lines(melody)
+    return int(lines[first - known[0]]), MAX_TICKS if last == known[-1] else int(lines[last - known[0] + 1])
 
 
 def _lines(melody: Melody) -> Numbers:
@@ -135,13 +136,7 @@ def _measure_ticks(melody: Melody, place: int) -> int:
     return 0 if found is None else 4 * found[0] * TICKS_PER_QUARTER // found[1]
 
 
-def _edges(melody: Melody) -> Numbers:
-    lines = _lines(melody)
-    return np.append(lines, melody.end_ticks) if melody.end_ticks > lines[-1] else lines
-
-
-def _first(melody: Melody) -> int:
-    lines = _lines(melody)
+def _first(lines: Numbers) -> int:
     return 0 if len(lines) > 2 and lines[1] < lines[2] - lines[1] else 1
 
 
@@ -160,7 +155,7 @@ def cut_notes(melody: Melody, first: int, stop: int) -> Melody:
 
 
 def cut_time(melody: Melody, begin: int, end: int) -> Melody:
-    """What sounds between two moments, in ticks. A note that goes on beyond one of them is cut there."""
+    """The music between two moments, in ticks. A note that extends beyond one of them is cut there."""
     notes = melody.notes
     onsets, grace = notes["onset_ticks"], notes["is_grace"]
     ends = onsets + np.where(grace, 0, notes["duration_ticks"])
@@ -175,7 +170,6 @@ def cut_time(melody: Melody, begin: int, end: int) -> Melody:
 
 def _part(melody: Melody, rows: NoteTable, begin: int, end: int) -> Melody:
     rows["onset_ticks"] -= begin
-    rows["source_column"] = 0
     lines = melody.barlines_ticks[(melody.barlines_ticks > begin - (begin == 0)) & (melody.barlines_ticks <= end)]
     signs: dict[str, Any] = {"clef": melody.clef, "key_signature": melody.key_signature, "metre": melody.metre}
     later = []
@@ -184,15 +178,13 @@ def _part(melody: Melody, rows: NoteTable, begin: int, end: int) -> Melody:
             signs = {name: value if (new := getattr(change, name)) is None else new for name, value in signs.items()}
         elif change.onset_ticks < end:
             later.append(replace(change, onset_ticks=change.onset_ticks - begin))
-    return replace(
-        melody,
-        notes=sorted_table(rows),
-        music=None,
-        notation=None,
-        barlines_ticks=locked(lines - begin),
-        changes=tuple(later),
-        **signs,
-    )
+    return _variant(melody, rows, barlines_ticks=locked(lines - begin), changes=tuple(later), **signs)
+
+
+def _variant(melody: Melody, rows: NoteTable, **changes: Any) -> Melody:
+    """The melody with other notes, and without the text of its source."""
+    rows["source_column"] = 0
+    return replace(melody, notes=sorted_table(rows), music=None, notation=None, **changes)
 
 
 # Higher or lower
@@ -221,12 +213,9 @@ def transposed(melody: Melody, interval: int | str) -> Melody:
         _spelled(base40, pitch, semitones, steps)
         for base40, pitch in zip(melody.notes["pitch_base40"].tolist(), pitches.tolist(), strict=True)
     ]
-    notes["source_column"] = 0
-    return replace(
+    return _variant(
         melody,
-        notes=sorted_table(notes),
-        music=None,
-        notation=None,
+        notes,
         key=_key(melody.key, semitones, steps),
         key_signature=_signature(melody.key_signature or "", semitones, steps) or None,
         changes=tuple(
@@ -256,10 +245,7 @@ def inverted(melody: Melody) -> Melody:
         each if is_spelled(each, pitch) else other
         for each, pitch, other in zip(base40.tolist(), pitches.tolist(), usual.tolist(), strict=True)
     ]
-    notes["source_column"] = 0
-    return replace(
-        melody, notes=sorted_table(notes), music=None, notation=None, key=None, key_signature=None, changes=()
-    )
+    return _variant(melody, notes, key=None, key_signature=None, changes=())
 
 
 def retrograde(melody: Melody) -> Melody:
@@ -267,9 +253,15 @@ def retrograde(melody: Melody) -> Melody:
     notes = melody.notes[~melody.notes["is_grace"]].copy()
     end = melody.end_ticks
     notes["onset_ticks"] = end - notes["onset_ticks"] - notes["duration_ticks"]
-    notes["source_column"] = 0
     bars = np.sort(end - melody.barlines_ticks[melody.barlines_ticks <= end])
-    return replace(melody, notes=sorted_table(notes), barlines_ticks=bars, music=None, notation=None, changes=())
+    return _variant(melody, notes, barlines_ticks=bars, changes=())
+
+
+DIRECTIONS: dict[str, Callable[[Melody], Melody]] = {
+    "inverted": inverted,
+    "retrograde": retrograde,
+    "both": lambda melody: retrograde(inverted(melody)),
+}
 
 
 def _size(interval: int | str) -> tuple[int, int | None]:
@@ -354,7 +346,7 @@ _SHORTEST_UNIT = 128
 def stretched(melody: Melody, factor: float | Fraction) -> Melody:
     """The melody with every time multiplied by a factor."""
     if not isinstance(factor, Real) or isinstance(factor, bool) or not 0 < float(factor) < math.inf:
-        raise ArgumentError(f"a melody is stretched by a finite number above 0; got {factor!r}")
+        raise ArgumentError(f"the factor must be finite and above 0; got {factor!r}")
     by = Fraction(factor) if isinstance(factor, (int, float, Fraction)) else Fraction(float(factor))
     if by == 1:
         return melody
@@ -365,15 +357,13 @@ def stretched(melody: Melody, factor: float | Fraction) -> Melody:
         raise MelodyError(f"stretched by {factor}, the melody would be longer than {MAX_TICKS} ticks")
     if np.any((ends == starts) & (lengths > 0)):
         raise MelodyError(f"stretched by {factor}, a note would be shorter than a tick (1/40320 of a quarter note)")
-    notes["onset_ticks"], notes["duration_ticks"], notes["source_column"] = starts, ends - starts, 0
+    notes["onset_ticks"], notes["duration_ticks"] = starts, ends - starts
     metres = [metre and _metre(metre, by) for metre in (melody.metre, *(change.metre for change in melody.changes))]
     metre, *changed = [None] * len(metres) if "" in metres else metres  # all of them, or none
     places = _times(np.array([change.onset_ticks for change in melody.changes], dtype=np.int64), by).tolist()
-    return replace(
+    return _variant(
         melody,
-        notes=sorted_table(notes),
-        music=None,
-        notation=None,
+        notes,
         metre=metre,
         barlines_ticks=locked(_times(melody.barlines_ticks, by)),
         changes=tuple(

@@ -30,9 +30,10 @@ SOURCES = Path(__file__).parent
 _MORE_FLAGS = shlex.split(os.environ.get("ROSLIN_KERNELS_FLAGS", ""))
 LIBRARIES = SOURCES / "lib" / ("flagged" if _MORE_FLAGS else "")
 STAMP = LIBRARIES / "stamp.txt"
+COMPILED_WITH = LIBRARIES / "compiler.txt"  # the compiler and its version, then the target and the flags
 
 # No fused or reordered sums: results are the same bits on every processor. The two flags that follow change no result;
-# they say that nobody asks for errno or for signals of floating-point operations, so that loops can become vectors.
+# without errno and signals of floating-point operations, loops can become vectors.
 FLAGS = [
     *("-std=c11", "-O3", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
     *("-Wall", "-Wextra", "-Werror=implicit-function-declaration", "-Werror=incompatible-pointer-types"),
@@ -50,6 +51,13 @@ _LEVELS = {
     "aarch64": {"plain": ["-DLANES_PLAIN"], "neon": []},
     "other": {"plain": ["-DLANES_PLAIN"]},
 }
+
+
+WASM = SOURCES / "lib" / "roslin.wasm"
+_IN_BROWSERS = (
+    *("malloc", "free", "align_all", "align_each", "self_scores", "best_path", "step_worths", "put_melodies"),
+    *("bound_blocks", "align_melodies", "same_intervals", "label_notes", "most_in_common"),
+)
 
 
 class BuildError(Exception):
@@ -70,7 +78,7 @@ def library(level: str, target: str = "") -> Path:
 
 
 def compiler(target: str = "") -> list[str]:
-    """The command that compiles; an empty list where there is no compiler."""
+    """The command that compiles. An empty list where there is no compiler."""
     # Without a target, zig would use all instructions of this processor, in the library for every processor too.
     zig = [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"] if find_spec("ziglang") else []
     if target:
@@ -81,6 +89,25 @@ def compiler(target: str = "") -> list[str]:
         return shlex.split(os.environ["CC"])
     found = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
     return [found] if found else zig
+
+
+def build_wasm() -> Path:
+    """The kernels of the matcher `roslin` for browsers (`roslin.publish`), compiled with zig if a source has changed.
+
+    A wheel has no sources; it has the compiled kernels if zig was there when it was built.
+    """
+    sources = [SOURCES / name for name in ("roslin.c", "roslin_blocks.c", "labels.c", "geometric.c")]
+    made_of, mark = f"{stamp()} {shlex.join(_IN_BROWSERS)}", WASM.with_suffix(".txt")
+    is_new = mark.is_file() and mark.read_text("utf-8") == made_of
+    if not (WASM.is_file() and (is_new or not sources[0].is_file())):
+        if not (find_spec("ziglang") and sources[0].is_file()):
+            raise BuildError("they are compiled with zig; in a clone of Roslin, pip install ziglang")
+        WASM.parent.mkdir(parents=True, exist_ok=True)
+        zig = [sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-wasi", "-mexec-model=reactor", "-msimd128"]
+        exported = [f"-Wl,--export={name}" for name in _IN_BROWSERS]
+        _run_into(WASM, [*zig, *FLAGS, "-s", *exported, *map(str, sources)])
+        _replace(mark, made_of)
+    return WASM
 
 
 def stamp() -> str:
@@ -95,7 +122,7 @@ def build(target: str = "") -> None:
     command = compiler(target)
     if not command:
         raise BuildError(
-            "the kernels cannot be compiled: no C compiler (cc, gcc, clang) was found; pip install ziglang brings one"
+            "the kernels cannot be compiled: no C compiler (cc, gcc, clang) was found; to get one: pip install ziglang"
         )
     made_of = stamp()
     objects = LIBRARIES / target / "objects"
@@ -108,8 +135,11 @@ def build(target: str = "") -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(_compile, {job[0]: job for one in jobs.values() for job in one}.values()))
     for level, made in jobs.items():
-        link = [*command, *_MORE_FLAGS, "-shared", *[str(path) for path, _ in made], "-lm"]
+        stripped = ["-s"] if target else []  # a quarter of the size; only wheels are built for a target
+        link = [*command, *_MORE_FLAGS, *stripped, "-shared", *[str(path) for path, _ in made], "-lm"]
         _run_into(library(level, target), link)
+    flags = shlex.join([target or f"{platform.machine()}-{platform.system()}".lower(), *FLAGS])
+    _replace(LIBRARIES / target / COMPILED_WITH.name, f"{_version(command)}\n{flags}\n")
     _replace(LIBRARIES / target / STAMP.name, made_of)
     used = {path for made in jobs.values() for path, _ in made}
     for path in objects.glob("*.o"):
@@ -122,6 +152,21 @@ def _flags(command: list[str], target: str) -> dict[str, list[str]]:
     if "ziglang" not in command:
         return levels(target)
     return {level: [flag.replace("x86-64-", "x86_64_") for flag in flags] for level, flags in levels(target).items()}
+
+
+def _version(command: list[str]) -> str:
+    """The name and the version of a compiler, in its own words."""
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    said = (done.stdout.splitlines() or [command[0]])[0]
+    return f"zig: {said}" if "ziglang" in command else said
+
+
+def compiled_with() -> str:
+    """The compiler of the libraries that are there, and its version; empty where that is not known."""
+    try:
+        return COMPILED_WITH.read_text("utf-8").partition("\n")[0]
+    except OSError:
+        return ""
 
 
 def _object(source: Path, objects: Path, command: list[str], headers: bytes) -> tuple[Path, list[str]]:

@@ -32,7 +32,7 @@ bool mongeau_distances(int64_t m, int64_t notes, int64_t documents, int64_t inte
                        const int64_t offsets[documents + 1], const int64_t shifts[documents], bool tries_all,
                        const double by_interval[intervals], double k, int64_t largest, double distances[documents]);
 
-// The structures that `gam` compares (represent/implication.py).
+// The structures that `gam` compares (matchers/edit/gam.py).
 typedef struct {
     int64_t structures;
     const int64_t *label;     // [structures]

@@ -15,7 +15,7 @@ This declaration decides how the function is called. Callers do not pass sizes t
 its elements, its shape, that it is contiguous, and that it is writable unless it is const. So a mistake in Python
 raises an error and never reads outside an array. Arrays are not converted, because kernels write into them.
 
-- A `const struct *` takes a named tuple with the same fields; a `// [notes + 1]` behind a pointer is its
+- A `const struct *` takes any value with attributes of the same names; a `// [notes + 1]` behind a pointer is its
   shape. A struct may point to others. Its sizes can be used in shapes: `scores[melodies->count]`.
 - A `typedef struct __attribute__((packed))` is a row of a table: `const note_row notes[rows]` takes a structured array.
 - A kernel that returns `bool` allocates memory; false raises a MemoryError.
@@ -325,12 +325,11 @@ class _Array(NamedTuple):
     dtype: np.dtype[Any]
     dimensions: int
     read_off: tuple[tuple[str, int, int], ...]  # sizes that are read off it: name, dimension, how much longer it is
-    plain: tuple[tuple[str, int, int], ...]  # dimensions that must be a size: in the same way
     others: tuple[tuple[_Size, int], ...]  # all other dimensions
 
 
 class _Plan:
-    """What turns values into the arguments of a kernel, or into the fields of a struct. Made once for each of them."""
+    """Converters of values into the arguments of a kernel or the fields of a struct. Made once for each of them."""
 
     def __init__(self, declared: _Declaration):
         self.name = declared.name
@@ -385,9 +384,6 @@ class _Plan:
                 sizes[name] = array.shape[dimension] - more
         for each in self._arrays:
             shape = given[each.given].shape
-            for name, dimension, more in each.plain:
-                if shape[dimension] != sizes[name] + more:
-                    raise ValueError(self._wrong_shape(each, shape, sizes))
             for size, dimension in each.others:
                 if shape[dimension] != size.value(sizes):
                     raise ValueError(self._wrong_shape(each, shape, sizes))
@@ -415,23 +411,20 @@ class _Plan:
 
 def _array(place: int, index: int, parameter: _Parameter, sizes: frozenset[str], known: set[str]) -> _Array:
     """How an array is checked; `known` are the sizes that are read off arrays before it."""
-    read_off, plain, others = [], [], []
+    read_off, others = [], []
     for dimension, size in enumerate(parameter.shape or ()):
-        if size.read_off is None:
-            others.append((size, dimension))
-        elif size.read_off[0] in sizes and size.read_off[0] not in known:
-            known.add(size.read_off[0])
-            read_off.append((size.read_off[0], dimension, size.read_off[1]))
+        name, more = size.read_off or ("", 0)
+        if name in sizes and name not in known:
+            known.add(name)
+            read_off.append((name, dimension, more))
         else:
-            plain.append((size.read_off[0], dimension, size.read_off[1]))
-    element = _element(parameter.type)
-    return _Array(
-        place, index, parameter, element, len(parameter.shape or ()), tuple(read_off), tuple(plain), tuple(others)
-    )
+            others.append((size, dimension))
+    dimensions = len(parameter.shape or ())
+    return _Array(place, index, parameter, _element(parameter.type), dimensions, tuple(read_off), tuple(others))
 
 
 def _filled(parameter: _Parameter, value: Any, sizes: dict[str, int]) -> Any:
-    """A pointer to a struct from a named tuple. Its sizes are added to those of the call: `query->notes`."""
+    """A pointer to a struct, from a value's attributes. Its sizes are added to those of the call: `query->notes`."""
     plan = _struct_plan(parameter.type)
     values = [getattr(value, each.name) for each in plan.asked]
     fields, own = plan.arguments(values)

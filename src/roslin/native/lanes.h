@@ -21,7 +21,8 @@
 //   bits_within(a, limit)              which lanes of ushorts are not above `limit`: bit k for lane k
 //   first_bit, last_bit(word)          the number of the lowest and the highest bit of a word that is not 0
 //
-// The compiler's target decides how wide a register is: 64 bytes with AVX-512, 32 with AVX2, 16 with SSE4.1 and NEON.
+// The compiler's target decides how wide a register is: 64 bytes with AVX-512, 32 with AVX2, 16 with SSE4.1, NEON and
+// WebAssembly.
 // With LANES_PLAIN, and for all other processors, the same operations are loops over 16 bytes. All give the same
 // numbers (tests/native/test_lanes.py).
 #ifndef ROSLIN_LANES_H
@@ -35,6 +36,9 @@
 #elif !defined(LANES_PLAIN) && defined(__ARM_NEON) && defined(__aarch64__)
 #define LANES_NEON
 #include <arm_neon.h>
+#elif !defined(LANES_PLAIN) && defined(__wasm_simd128__)
+#define LANES_WASM
+#include <wasm_simd128.h>
 #endif
 
 #if defined(LANES_X86)
@@ -196,6 +200,59 @@ static inline uint64_t bits_within(ushorts a, ushorts limit) {
     static const uint16_t bits[8] = {1, 2, 4, 8, 16, 32, 64, 128};
     return vaddvq_u16(vandq_u16(vcleq_u16(a, limit), vld1q_u16(bits)));
 }
+
+#elif defined(LANES_WASM)
+
+#define BYTES 16
+typedef v128_t bytes, ubytes, shorts, ushorts;
+
+static inline bytes load_bytes(const int8_t *from) { return wasm_v128_load(from); }
+static inline void store_bytes(int8_t *to, bytes a) { wasm_v128_store(to, a); }
+static inline bytes spread_byte(int8_t number) { return wasm_i8x16_splat(number); }
+static inline bytes add_bytes(bytes a, bytes b) { return wasm_i8x16_add_sat(a, b); }
+static inline bytes subtract_bytes(bytes a, bytes b) { return wasm_i8x16_sub_sat(a, b); }
+static inline bytes max_bytes(bytes a, bytes b) { return wasm_i8x16_max(a, b); }
+static inline bytes min_bytes(bytes a, bytes b) { return wasm_i8x16_min(a, b); }
+static inline bytes where_equal_bytes(bytes a, bytes b, bytes yes, bytes no) {
+    return wasm_v128_bitselect(yes, no, wasm_i8x16_eq(a, b));
+}
+static inline bool any_bytes(bytes a) { return wasm_v128_any_true(a); }
+static inline bytes load_table(const int8_t table[16]) { return wasm_v128_load(table); }
+static inline bytes look_up(bytes table, bytes indices) { return wasm_i8x16_swizzle(table, indices); }
+
+static inline shorts load_shorts(const int16_t *from) { return wasm_v128_load(from); }
+static inline void store_shorts(int16_t *to, shorts a) { wasm_v128_store(to, a); }
+static inline shorts spread_short(int16_t number) { return wasm_i16x8_splat(number); }
+static inline shorts add_shorts(shorts a, shorts b) { return wasm_i16x8_add_sat(a, b); }
+static inline shorts subtract_shorts(shorts a, shorts b) { return wasm_i16x8_sub_sat(a, b); }
+static inline shorts max_shorts(shorts a, shorts b) { return wasm_i16x8_max(a, b); }
+static inline shorts min_shorts(shorts a, shorts b) { return wasm_i16x8_min(a, b); }
+
+static inline shorts join_low(bytes lower, bytes upper) {
+    return wasm_i8x16_shuffle(lower, upper, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+static inline shorts join_high(bytes lower, bytes upper) {
+    return wasm_i8x16_shuffle(lower, upper, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+static inline bytes lower_bytes(shorts low, shorts high) {
+    return wasm_i8x16_shuffle(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+}
+static inline bytes upper_bytes(shorts low, shorts high) {
+    return wasm_i8x16_shuffle(low, high, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+}
+
+static inline ubytes load_ubytes(const uint8_t *from) { return wasm_v128_load(from); }
+static inline void store_ubytes(uint8_t *to, ubytes a) { wasm_v128_store(to, a); }
+static inline ubytes min_ubytes(ubytes a, ubytes b) { return wasm_u8x16_min(a, b); }
+
+static inline ushorts load_ushorts(const uint16_t *from) { return wasm_v128_load(from); }
+static inline void store_ushorts(uint16_t *to, ushorts a) { wasm_v128_store(to, a); }
+static inline ushorts spread_ushort(uint16_t number) { return wasm_u16x8_splat(number); }
+static inline ushorts add_ushorts(ushorts a, ushorts b) { return wasm_u16x8_add_sat(a, b); }
+static inline ushorts subtract_ushorts(ushorts a, ushorts b) { return wasm_u16x8_sub_sat(a, b); }
+static inline ushorts multiply_ushorts(ushorts a, ushorts b) { return wasm_i16x8_mul(a, b); }
+static inline ushorts load_widened(const uint8_t *from) { return wasm_u16x8_load8x8(from); }
+static inline uint64_t bits_within(ushorts a, ushorts limit) { return wasm_i16x8_bitmask(wasm_u16x8_le(a, limit)); }
 
 #else // loops
 

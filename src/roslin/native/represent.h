@@ -46,7 +46,7 @@ bool metrical_stress(int64_t notes, int64_t melodies, int64_t lines, const int64
                      const int64_t bar_offsets[melodies + 1], int64_t bar_without_lines, double stress[notes]);
 
 // Fill label, size, direction and overlap with the implication-realization structures of all lines
-// (represent/implication.py, which has `small`, `rest`, `longer` and `accent`), and `bounds` with where those of each
+// (matchers/edit/gam.py, which has `small`, `rest`, `longer` and `accent`), and `bounds` with where those of each
 // line begin; the result is how many there are. Labels are places in `implication.LABELS`. A structure for each note is
 // more than any line has.
 int64_t implication_structures(int64_t notes, int64_t lines, const int64_t onset[notes], const int64_t stop[notes],

@@ -4,7 +4,7 @@
 
 #include "common.h"
 
-// Melodies in the order of their lengths, 64 of much the same length in a block (matchers.roslin.table.Blocks). The
+// Melodies in the order of their lengths, 64 of much the same length in a block (matchers.roslin.table.MelodyTable). The
 // bytes of a block are in the order [field][column][melody]: pitch, value, kind, label, then interval with one column
 // more. Behind the end of a melody are the pitch 15 and the interval -127, which equal nothing.
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
     const int64_t *offsets; // [places + 1]
 } melody_rows;
 
-// A query and all tables, rounded for bytes or for 16 bits (matchers.roslin.rounding.Plan).
+// A query and all tables, rounded for bytes or for 16 bits (matchers.roslin.scores.Plan).
 typedef struct {
     int64_t size;  // notes of the query
     int64_t scale; // `unit` / `scale` units of the exact score make one of the plan

@@ -1,6 +1,6 @@
-// Kernels of `twv`: the matches of the segments of a query in documents, and their cheapest legal chains (paper 002,
-// section 2.4.1). A match is a row of six numbers: the number of the segment, the distance, where its first and its
-// last onset are in the document (in quarters), the transposition (in pitches) and the tempo.
+// Kernels of `twv`: the matches of the segments of a query in documents, and their cheapest legal chains
+// (Typke et al. 2007, section 2.4.1). A match is a row of six numbers: the number of the segment, the distance, where
+// its first and its last onset are in the document (in quarters), the transposition (in pitches) and the tempo.
 #ifndef ROSLIN_TWV_H
 #define ROSLIN_TWV_H
 

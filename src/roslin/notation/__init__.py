@@ -1,7 +1,7 @@
 """Text or bytes to melodies and back: one `FORMATS` registry of readers.
 
-A format knows its suffixes, can tell from the first bytes whether a file is its own, and reads a stream into records
-(`record.Record`), one for each melody, read or refused. `load` is for people: it gives melodies or raises.
+A format has its suffixes, recognises its files by their first bytes, and reads a stream into records (`record.Record`),
+one for each melody, read or refused. `load` is for people: it gives melodies or raises.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ _FILE_NAME = re.compile(r"[^%@{}\"'$]+\.[a-z][a-z0-9]{1,8}")  # music ends with 
 class Format:
     """One notation: `read(stream, strict=...)` yields records, `matches(head)` looks at the first bytes.
 
-    `options` are the names in `Options` that `read` takes too. `counts` says that the ids in a file are only numbers,
-    `skips` that `read(stream, skipped=True)` also yields entries without music.
+    `options` are the names in `Options` that `read` also takes. `counts`: the ids in a file are only numbers. `skips`:
+    `read(stream, skipped=True)` also yields entries without music.
     """
 
     name: str
@@ -290,7 +290,7 @@ def detect(head: bytes, name: str) -> Format:
         if suffix in format.suffixes:
             return format
     if not name:
-        return FORMATS["pae"]  # a string that somebody typed: its reader says where it goes wrong
+        return FORMATS["pae"]  # a typed string: its reader reports where it is wrong
     known = ", ".join(FORMATS)
     raise _UnknownNotationError(f"{name}: unknown notation; expected one of {known}")
 
@@ -330,7 +330,7 @@ def _has_lines(opened: io.BufferedReader, name: str) -> bool:
     try:
         return detect(opened.peek(_HEAD_BYTES)[:_HEAD_BYTES], name).name == "jsonl"
     except Exception:
-        return False  # whoever reads it says what is wrong
+        return False  # its reader reports what is wrong
 
 
 def _lines(path: Path, opened: io.BufferedReader) -> Iterator[Part]:

@@ -39,7 +39,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(stream: io.BufferedReader, *, strict: bool, skipped: bool = False) -> Iterator[Record]:
-    """A record for each row with a melody; the others are among them only where `skipped` asks for them."""
+    """A record for each row with a melody. The others are among them only where `skipped` asks for them."""
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
     lines = iter(lambda: text.readline(_MAX_LINE), "")
     first = next(lines, "")

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import io
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -24,7 +23,7 @@ import numpy as np
 from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import TICKS_PER_QUARTER, Melody, note_table
 from roslin.melody.pitches import LETTERS, pitch_numbers
-from roslin.notation.record import METADATA_FIELDS, Record, note_problem
+from roslin.notation.record import METADATA_FIELDS, Record, at_its_line, note_problem
 from roslin.notation.sources import read_all, text_of
 
 _PLACES = "abcdefghijklmnp"
@@ -39,6 +38,7 @@ _SCORE = re.compile(r"(?:\A|\n)%%[^(]*\([cf]b?[1-5][)@ ]|\A\s*\([cf]b?[1-5][)@ ]
 _HEADER = re.compile(r"([A-Za-z][\w-]*)\s*:\s*([^;]*);")
 _COMMENT = re.compile(r"%[^\n]*")
 _SYLLABLE = re.compile(r"([^()]*)\(([^()]*)\)")
+_PARENTHESIS = re.compile(r"[()]")
 _TAGGED = re.compile(r"<(sp|v|alt|e)>[^<]*</\1>|<[^<>]*>|[{}$^]")
 _TOKEN = re.compile(
     r"(?P<clef>[cf]b?[1-5](?:@[cf]b?[1-5])?)"
@@ -69,13 +69,7 @@ def read(stream: io.BufferedReader, *, strict: bool) -> Iterator[Record]:
         melody: Melody | None = _ChantReader(text, strict, problems).melody()
     except NotationError as error:
         melody, problems = None, [error.problem]
-    starts = [0, *(place.end() for place in re.finditer("\n", text))]
-    yield Record(melody, tuple(_at_its_line(problem, starts) for problem in problems))
-
-
-def _at_its_line(problem: Problem, starts: list[int]) -> Problem:
-    line = bisect_right(starts, problem.column - 1)
-    return replace(problem, line=line, column=problem.column - starts[line - 1])
+    yield Record(melody, tuple(at_its_line(problem, text) for problem in problems))
 
 
 @dataclass(slots=True)
@@ -103,7 +97,8 @@ class _ChantReader:
         for each in music:
             self._sing(each[1])
             self._read(each[2], start + each.start(2))
-        self._check_rest(body, start, syllables)
+        if sign := _PARENTHESIS.search(body, syllables[-1].end() if syllables else 0):  # never closed, or never opened
+            self._note(Problem("a parenthesis alone", "( and )", repr(sign[0]), start + sign.start() + 1))
         if not self.rows:
             nothing = Problem("no notes", "notes in parentheses", repr(shortened(body.strip(), 40)), 1)
             raise NotationError(self.problems[0] if self.problems else nothing)
@@ -123,13 +118,6 @@ class _ChantReader:
             title=known.pop("title", None),
             extra={name: text for name, text in known.items() if name not in METADATA_FIELDS},
         )
-
-    def _check_rest(self, body: str, start: int, syllables: list[re.Match[str]]) -> None:
-        """A parenthesis that is never closed, or never opened."""
-        place = syllables[-1].end() if syllables else 0
-        for sign in re.finditer(r"[()]", body[place:]):
-            self._note(Problem("a parenthesis alone", "( and )", repr(sign[0]), start + place + sign.start() + 1))
-            return
 
     def _note(self, problem: Problem) -> None:
         note_problem(self.problems, replace(problem, taken="nothing"), strict=self.strict)

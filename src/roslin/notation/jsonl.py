@@ -10,7 +10,7 @@ A line is an object. The music is in one of
                         note values are found as on the search page (`Melody.from_seconds`)
 
 and "id", "title", "composer", "voice", "key", "text", "source" are the melody's metadata; any other field is kept in
-`Melody.extra`. A line that is not such an object is refused with its number; the next one is read.
+`Melody.extra`. A line that is not such an object is refused with its number. The next one is read.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ import numpy.typing as npt
 from roslin.errors import NotationError, Problem, RoslinError, shortened
 from roslin.melody import MAX_TICKS, Melody, SignatureChange, checked_table
 from roslin.notation import pae
-from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
-from roslin.notation.record import MAX_PROBLEMS, METADATA_FIELDS, Record, failed
+from roslin.notation.pae.incipit import read_clef, read_key_signature, read_time_signature
+from roslin.notation.record import MAX_PROBLEMS, METADATA_FIELDS, Record, failed, refusal
 from roslin.rows import HALF_CHARACTER, half_character
 
 MAX_LINE_BYTES = 16 * 2**20
@@ -87,17 +87,18 @@ def _read_line(line: bytes, number: int, *, strict: bool) -> Record:
         return _refused("broken JSON", "an object on every line", type(fields).__name__, 1, number)
     if (b"\\u" in line or b"\xed" in line) and (half := half_character(fields)):
         return _refused(HALF_CHARACTER, "text", half, 1, number)
+    name = str(fields.get("id") or "")
     try:
         if "notes" in fields or "seconds" in fields:
-            return _from_note_rows(fields, strict=strict).at(line=number, record=str(fields.get("id") or ""))
+            return _from_note_rows(fields, strict=strict).at(line=number, record=name)
         return pae.read_incipit(pae.incipit_from_mapping(fields, number), strict=strict)
     except NotationError as error:
-        return Record(None, (error.problem,)).at(line=number, record=str(fields.get("id") or ""))
+        problem = error.problem
     except (TypeError, ValueError, IndexError, OverflowError, RecursionError, RoslinError) as error:
-        record = _refused("unreadable notes", "rows of " + ", ".join(_NOTE_COLUMNS), str(error), 0, number)
-        return record.at(record=str(fields.get("id") or ""))
+        problem = Problem("unreadable notes", "rows of " + ", ".join(_NOTE_COLUMNS), str(error))
     except Exception as error:  # whatever is wrong with this line, the next is read
-        return Record(None, (failed(error, line=number, record=str(fields.get("id") or "")),))
+        problem = failed(error, line=number)
+    return Record(None, (problem.at(line=number, record=name),))
 
 
 def _from_note_rows(fields: dict[str, Any], *, strict: bool) -> Record:
@@ -124,9 +125,7 @@ def _from_seconds(values: Any) -> npt.NDArray[np.int64]:
     if not isinstance(values, list) or not all(
         isinstance(row, list) and len(row) == len(_SECONDS_COLUMNS) for row in values
     ):
-        raise NotationError(
-            Problem("unreadable seconds", "rows of " + ", ".join(_SECONDS_COLUMNS), shortened(str(values), 40))
-        )
+        raise refusal("unreadable seconds", "rows of " + ", ".join(_SECONDS_COLUMNS), shortened(str(values), 40))
     melody = Melody.from_seconds(*(zip(*values, strict=True) if values else ((), (), ())))
     return np.array(melody.notes[_NOTE_COLUMNS].tolist(), dtype=np.int64)
 
@@ -150,7 +149,7 @@ def _whole_numbers(values: Any) -> npt.NDArray[np.int64]:
 def _barlines(values: Any) -> npt.NDArray[np.int64]:
     bars = _whole_numbers(values)
     if bars.ndim != 1 or np.any(np.diff(bars, prepend=0) < 0) or np.any(bars >= MAX_TICKS):
-        raise NotationError(Problem("unreadable bar lines", "ticks that never fall", shortened(str(values), 40)))
+        raise refusal("unreadable bar lines", "ticks that never fall", shortened(str(values), 40))
     return bars
 
 
@@ -159,7 +158,7 @@ def _changes(values: Any, problems: list[Problem]) -> Iterator[SignatureChange]:
         onset, *signs = change if isinstance(change, list) and len(change) == _CHANGE_COLUMNS else [None]
         if type(onset) is not int or not 0 <= onset < MAX_TICKS or not all(isinstance(s, str | None) for s in signs):
             expected = "rows of onset_ticks, clef, key signature, metre"
-            raise NotationError(Problem("unreadable change", expected, shortened(str(change), 40)))
+            raise refusal("unreadable change", expected, shortened(str(change), 40))
         yield SignatureChange(onset, *_signs(signs, problems))
 
 

@@ -2,9 +2,9 @@
 
 The table is checked here first, line by line: as many fields as there are spines (splits, joins, exchanges and ends
 counted), notes on one line that start together, and tokens that are notes or rests: verovio leaves out any other
-without a word. Verovio crashes on a table that is out of order, and says nothing about where; here a wrong number of
-fields is refused, and the rest are warnings, all with their line and column. Afterwards the notes are counted on both
-sides; if any were lost, every record says so.
+without a word. Verovio crashes on a table that is out of order, without a place; here a wrong number of fields is
+refused, and the rest are warnings, all with their line and column. Afterwards the notes are counted on both sides; if
+any were lost, every record has a remark.
 
 Pitches are those of the file, looked up by the line and field that verovio keeps in the ids of its notes: the MEI that
 it makes has only the accidentals that would be printed. `**kern` is written at sounding pitch, also for transposing
@@ -14,7 +14,7 @@ instruments (`*ITr`), whose written pitch is to be had with `written_pitch`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -23,8 +23,8 @@ from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.notation import mei
 from roslin.notation.mei.notes import Pitch
-from roslin.notation.record import Record, note_problem
-from roslin.notation.scores import MAX_DENOMINATOR, StaffChoice, decode_xml, reader, refusal, to_mei
+from roslin.notation.record import Record, note_problem, refusal
+from roslin.notation.scores import MAX_DENOMINATOR, StaffChoice, reader
 from roslin.notation.sources import text_of
 
 MAX_SPINES = 500
@@ -65,18 +65,14 @@ def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
             Problem("spines without an end", "*- in every spine", "the end of the file", line=len(lines))
         )
         text = text.rstrip("\n") + "\n" + "\t".join(["*-"] * len(table.spines)) + "\n"
-    document = mei.tree(decode_xml(to_mei(text, "humdrum", table.first_line).encode()))
-    found = mei.pitched_notes(document)
-    if found != table.notes:
-        lost = Problem("notes lost in conversion", f"{table.notes} notes", str(found), line=table.first_line)
-        table.problems.append(lost)
-    return mei.read_tree(
-        document,
+    return mei.read_converted(
+        text,
         "kern",
         selection,
         strict=strict,
-        problems=tuple(table.problems),
-        made_from=table.first_line,
+        problems=table.problems,
+        line=table.first_line,
+        notes=table.notes,
         sounding=_pitches(lines),
     )
 
@@ -201,14 +197,13 @@ class _Spines:
                 self.notes += self._check_notes(fields, place, number)
 
     def _check_notes(self, fields: list[str], place: int, number: int) -> int:
-        """How many notes of a field verovio reads; a token that is neither a note nor a rest is told."""
-        notes, column = 0, _column(fields, place)
-        tokens = fields[place].split(" ")
-        for token in tokens:
+        """The number of notes of a field that verovio reads. A token that is neither a note nor a rest is reported."""
+        notes = 0
+        for place_in_chord, (column, token) in enumerate(_tokens(fields, place)):
             letters = _LETTERS.findall(token)
             if "r" in token or (not letters and "R" in token):
-                pass  # a rest, or percussion
-            elif not letters:
+                continue  # a rest, or percussion
+            if not letters:
                 self._problem("neither a note nor a rest", "a note such as 4c", token, number, column, "nothing")
             elif "R" in token:
                 self._problem("pitch of percussion", "a pitch, or R for percussion", token, number, column, "nothing")
@@ -218,9 +213,8 @@ class _Spines:
                     self._problem(
                         "unreadable pitch", "one letter from a to g, repeated for octaves", token, number, column
                     )
-                elif token is tokens[0] and not re.search("[0-9qQ]", token):
+                elif not place_in_chord and not re.search("[0-9qQ]", token):
                     self._problem("note without a length", "a length such as 4, or q", token, number, column)
-            column += len(token) + 1
         return notes
 
     def _data(self, fields: list[str], number: int) -> None:
@@ -249,22 +243,28 @@ class _Spines:
     def _quarters(self, fields: list[str], place: int, line: int) -> Fraction:
         """How long the notes of a field last; 0 for grace notes, and for signs that are no notes."""
         first = Fraction(0)
-        at = _column(fields, place)
-        for number, token in enumerate(fields[place].split(" ")):
+        for place_in_chord, (column, token) in enumerate(_tokens(fields, place)):
             length = _LENGTH.search(token)
             if length is not None and "q" not in token.lower():
                 quarters = _quarters(length[1], length[2], length[3])
                 if quarters is None:
                     expected = f"at most {MAX_QUARTERS} quarters, in numbers of at most {MAX_DIGITS} digits"
                     found = shortened(length[0], 20)
-                    raise refusal("length out of range", expected, found, line, at + length.start())
-                first = first if number else quarters
-            at += len(token) + 1
+                    raise refusal("length out of range", expected, found, line, column + length.start())
+                first = first if place_in_chord else quarters
         return first
 
 
 def _column(fields: list[str], place: int) -> int:
     return sum(len(field) + 1 for field in fields[:place]) + 1
+
+
+def _tokens(fields: list[str], place: int) -> Iterator[tuple[int, str]]:
+    """The notes and rests of a field, each with its column."""
+    column = _column(fields, place)
+    for token in fields[place].split(" "):
+        yield column, token
+        column += len(token) + 1
 
 
 def _quarters(number: str, over: str | None, dots: str) -> Fraction | None:

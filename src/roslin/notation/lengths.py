@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
-from roslin.errors import NotationError, Problem
+from roslin.notation.record import refusal
 
 _TUPLETS = (3, 5, 7, 9, 11, 13, 15)
 _Value = TypeVar("_Value")
@@ -53,7 +53,7 @@ def dotted(lengths: Mapping[str, int], most_dots: int) -> dict[int, tuple[str, i
 
 
 def values_for(ticks: int, values: Mapping[int, _Value], most: int) -> list[_Value] | None:
-    """At most so many of the values (from `dotted`) that add up to a length, longest first; None if there are none."""
+    """At most `most` of the values (from `dotted`) that add up to a length, longest first; None if there are none."""
     if ticks in values:
         return [values[ticks]]
     found: list[_Value] = []
@@ -92,4 +92,4 @@ def tuplet_at(
                 break
         if stop > index:
             return count, stop
-    raise NotationError(Problem(f"a length that {notation} cannot write", found=f"{pieces[index].ticks} ticks"))
+    raise refusal(f"a length that {notation} cannot write", found=f"{pieces[index].ticks} ticks")

@@ -1,25 +1,22 @@
 """MusicXML, plain (.musicxml, .xml) and compressed (.mxl): one melody for each staff, through verovio and `mei`.
 
 The XML is checked here first, so that broken or unsafe XML is refused with its line and column and never reaches
-verovio. What verovio cannot do is done before: one unit of time for the whole score (its MEI has a single unit for all
+verovio. Roslin first does what verovio cannot: one unit of time for the whole score (its MEI has a single unit for all
 parts), pitches as they sound whatever accidental is printed, the voices of a bar one after another, and a score written
-bar by bar (`score-timewise`) turned into one written part by part. Afterwards the notes are counted on both sides; if
-any were lost, every record says so.
+bar by bar (`score-timewise`) turned into one written part by part. The elements keep their lines, because verovio names
+them where it refuses a score.
 
 A compressed file is a zip archive. It is refused by the limits below, all of them checked while it is unpacked, not
-only against what the archive says of itself.
+only against the archive's own figures.
 """
 
 from __future__ import annotations
 
 import io
-import lzma
 import math
 import re
 import struct
 import zipfile
-import zlib
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,7 +26,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from roslin.errors import NotationError, Problem, shortened
 from roslin.notation import mei
-from roslin.notation.record import MAX_PROBLEMS, Record
+from roslin.notation.record import MAX_PROBLEMS, Record, refusal
 from roslin.notation.scores import (
     MAX_FILE_BYTES,
     Element,
@@ -38,9 +35,8 @@ from roslin.notation.scores import (
     first_elements,
     parse_xml,
     reader,
-    refusal,
-    to_mei,
 )
+from roslin.notation.sources import DAMAGED
 
 MAX_UNPACKED_BYTES = MAX_FILE_BYTES
 MAX_MEMBERS = 1000  # of an archive: a score and perhaps some pictures
@@ -50,45 +46,13 @@ _ROOTS = frozenset({"score-partwise", "score-timewise"})
 _ZIP = b"PK\x03\x04"
 _CONTAINER = "META-INF/container.xml"
 _MXL_TYPE = b"application/vnd.recordare.musicxml"
-_BROKEN = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    LookupError,
-    OverflowError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    OSError,
-    ValueError,
-)
+_BROKEN = (*DAMAGED, struct.error, LookupError, OverflowError, ValueError)
 _RATIO_COUNTS_FROM_BYTES = 2**20  # small files may pack as well as they like
 _MAX_UNITS = 10**6
 _LETTERS, _DIGITS = frozenset("ABCDEFG"), frozenset("0123456789")
-
-_NOT_MUSIC = re.compile(
-    r"<!--.*?-->|<!\[CDATA\[(?P<text>.*?)\]\]>|<\?.*?\?>|<!DOCTYPE(?:[^>\"']|\"[^\"]*\"|'[^']*')*>", re.DOTALL
-)
-_ACCIDENTALS = re.compile(r"<accidental(?:\s[^>]*)?(?:/>|(?<!/)>[^<]*</accidental\s*>)")
-# The rest of a tag, whatever stands in its attributes. An element is taken from its start to the first end tag of its
-# name, so that no part of a score is looked at twice.
-_IN_TAG = r"(?:\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*)?"
-_NOTE = re.compile(rf"(<note{_IN_TAG}(?<!/)>)(.*?)(?=</note)", re.DOTALL)
-_ANY_NOTE = re.compile(rf"<note(?=[\s/>]){_IN_TAG}(?:/>|(?<=/)>|>(.*?)</note\s*>)", re.DOTALL)
-_WITHOUT_PITCH = re.compile(r"<(?:rest|unpitched)[\s/>]")
-_STEP = re.compile(r"<step(?:\s[^>]*)?>\s*([^<]*?)\s*</step")
-_OCTAVE = re.compile(r"<octave(?:\s[^>]*)?>\s*([^<]*?)\s*</octave")
-_TIE_START = re.compile(r"<tie\s[^>]*[\"']start[\"']")
-_TIMES = re.compile(
-    r"<(?P<tag>divisions|duration)(?P<rest>\s[^>]*)?>\s*(?P<value>[0-9]{1,9}(?:\.[0-9]{0,9})?)\s*</(?P=tag)\s*>"
-)
-_MEASURE = re.compile(rf"(<measure{_IN_TAG}(?<!/)>)(.*?)(?=</measure)", re.DOTALL)
-_EVENT = re.compile(rf"<(?P<tag>note|backup|forward){_IN_TAG}(?<!/)>.*?</(?P=tag)\s*>", re.DOTALL)
-_DURATION = re.compile(r"<duration(?:\s[^>]*)?>\s*([0-9]{1,9})\s*<")
-_VOICE = re.compile(r"<voice(?:\s[^>]*)?>([^<]*)<")
-_STAFF = re.compile(r"<staff(?:\s[^>]*)?>([^<]*)<")
-_CHORD = re.compile(r"<chord[\s/>]")
+_AS_REFERENCE = {"\r": "&#13;"}  # alone it would be a line end
+_TIME = re.compile(r"[0-9]{1,9}(?:\.[0-9]{0,9})?")
+_WHOLE = re.compile(r"[0-9]{1,9}")
 
 
 def matches(head: bytes) -> bool:
@@ -106,84 +70,88 @@ def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
 
 
 def _read_score(text: str, selection: StaffChoice, *, strict: bool) -> list[Record]:
-    counts: Counter[str] = Counter()
-    root = parse_xml(text, _ROOTS, "MusicXML", seen=lambda tag: counts.update((tag,)))
-    # Without comments and the like, what looks like an element below is one; lines stay.
-    text = _NOT_MUSIC.sub(lambda match: escape(match["text"] or "\n" * match[0].count("\n")), text)
-    problems = list(islice(_unreadable(text), MAX_PROBLEMS))
+    root = parse_xml(text, _ROOTS, "MusicXML")
+    problems = list(islice(_unreadable(root), MAX_PROBLEMS))
     if strict and problems:
         raise NotationError(problems[0])
-    if not counts["pitch"]:
+    notes = sum(1 for _ in root.iter("pitch"))
+    if not notes:
         nothing = Problem("no notes", "at least one note with a pitch", "none", line=root.line)
         raise NotationError(problems[0] if problems else nothing)
     if root.tag == "score-timewise":
-        text = _partwise(text)
-    text = _voice_by_voice(_one_unit(_as_it_sounds(text)))
-    document = mei.tree(decode_xml(to_mei(text, "xml", root.line).encode()))
-    found = mei.pitched_notes(document)
-    if found != counts["pitch"] and not problems:
-        problems.append(Problem("notes lost in conversion", f"{counts['pitch']} notes", str(found), line=root.line))
-    return mei.read_tree(document, "musicxml", selection, strict=strict, problems=tuple(problems), made_from=root.line)
+        _write_part_by_part(root)
+    _write_as_it_sounds(root)
+    _write_in_one_unit(root)
+    for bar in root.iter("measure"):
+        bar.children = _voice_by_voice(bar)
+    return mei.read_converted(
+        _xml(root),
+        "musicxml",
+        selection,
+        strict=strict,
+        problems=problems,
+        line=root.line,
+        notes=None if problems else notes,
+    )
 
 
 read = reader(_read)
 
 
-def _unreadable(text: str) -> Iterator[Problem]:
+def _text(element: Element, tag: str) -> str | None:
+    """The text of the first element of a name; None where there is none."""
+    found = next(element.iter(tag), None)
+    return None if found is None else found.text.strip()
+
+
+def _unreadable(root: Element) -> Iterator[Problem]:
     """The notes that verovio leaves out, or gives some octave, without a word: those without a step and an octave."""
-    line, counted = 1, 0
-    for note in _ANY_NOTE.finditer(text):
-        inside = note[1] or ""
-        if _WITHOUT_PITCH.search(inside):
+    for note in root.iter("note"):
+        if next(note.iter("rest", "unpitched"), None) is not None:
             continue
-        step, octave = _STEP.search(inside), _OCTAVE.search(inside)
-        if step and step[1] in _LETTERS and octave and octave[1] in _DIGITS:
+        step, octave = _text(note, "step"), _text(note, "octave")
+        if step in _LETTERS and octave in _DIGITS:
             continue
-        line, counted = line + text.count("\n", counted, note.start()), note.start()
-        column = note.start() - (text.rfind("\n", 0, note.start()) + 1) + 1
         expected = "a step from A to G and an octave from 0 to 9"
-        found = ", ".join(repr(shortened(each[1], 20)) if each else "none" for each in (step, octave))
-        taken = "octave 0" if step and step[1] in _LETTERS else "nothing"
-        yield Problem("note without a pitch", expected, found, column, line=line, taken=taken)
+        found = ", ".join("none" if text is None else repr(shortened(text, 20)) for text in (step, octave))
+        taken = "octave 0" if step in _LETTERS else "nothing"
+        yield Problem("note without a pitch", expected, found, note.column, line=note.line, taken=taken)
 
 
-def _as_it_sounds(text: str) -> str:
-    """The same score with the alteration and the ties of the sound, where verovio takes those of the print.
+def _write_as_it_sounds(root: Element) -> None:
+    """Give the notes the alteration and the ties of the sound, where verovio takes those of the print.
 
     It prefers an <accidental>, even an empty one, to <alter>; and it knows a tie by <tied> only, not by <tie>.
     """
+    for note in root.iter("note"):
+        note.children = [child for child in note.children if child.tag != "accidental"]
+        is_tied = any(tie.get("type") == "start" for tie in note.iter("tie"))
+        if is_tied and next(note.iter("tied"), None) is None:
+            note.children.append(_made("notations", _made("tied", type="start")))
 
-    def with_tied(note: re.Match[str]) -> str:
-        is_told = "<tied" in note[2] or _TIE_START.search(note[2]) is None
-        return note[0] if is_told else note[0] + '<notations><tied type="start"/></notations>'
 
-    return _NOTE.sub(with_tied, _ACCIDENTALS.sub("", text))
-
-
-def _one_unit(text: str) -> str:
-    """The same score with one value of <divisions> throughout, the least that keeps every duration whole."""
-    units = {Fraction(m["value"]) for m in _TIMES.finditer(text) if m["tag"] == "divisions"}
-    units.discard(Fraction(0))
+def _write_in_one_unit(root: Element) -> None:
+    """Write one value of <divisions> throughout, the least that keeps every duration whole."""
+    times = [
+        (element, Fraction(element.text.strip()))
+        for element in root.iter("divisions", "duration")
+        if _TIME.fullmatch(element.text.strip())
+    ]
+    units = {value for element, value in times if element.tag == "divisions" and value}
     if len(units) < 2:
-        return text
-    common = Fraction(1)
-    for one in units:  # not all at once: of many numbers it would have no end of digits
-        common = Fraction(math.lcm(common.numerator, one.numerator))
+        return
+    common = 1
+    for unit in units:  # not all at once: of many numbers it would have no end of digits
+        common = math.lcm(common, unit.numerator)
         if common > _MAX_UNITS:
-            return text
+            return
     unit = next(iter(units))
-
-    def scaled(match: re.Match[str]) -> str:
-        nonlocal unit
-        tag, value = match["tag"], Fraction(match["value"])
-        if tag == "divisions":
+    for element, value in times:
+        if element.tag == "divisions":
             unit = value or unit
-            value = common
+            element.text = str(common)
         else:
-            value = value * common / unit
-        return f"<{tag}{match['rest'] or ''}>{round(value)}</{tag}>"
-
-    return _TIMES.sub(scaled, text)
+            element.text = str(round(value * common / unit))
 
 
 # Bars in which voices take turns
@@ -191,102 +159,118 @@ def _one_unit(text: str) -> str:
 
 @dataclass(slots=True)
 class _Voice:
-    """The notes of one voice in a bar: (onset, length, texts), in units of the file.
+    """The notes of one voice in a bar: (onset, length, elements), in units of the file.
 
-    The texts are those of the note and of what stands with it: the rest of its chord, a clef before or after it.
+    The elements are the note and its neighbours: the rest of its chord, a clef before or after it.
     """
 
     number: str
     staff: str
-    notes: list[tuple[int, int, list[str]]] = field(default_factory=list)
+    notes: list[tuple[int, int, list[Element]]] = field(default_factory=list)
 
 
-def _voice_by_voice(text: str) -> str:
-    """The same score with each voice of a bar written to its end before the next begins, where that is not so.
+def _voice_by_voice(bar: Element) -> list[Element]:
+    """The elements of a bar with each voice written to its end before the next begins.
 
     Verovio takes the notes of a voice that comes back for those of the voice before it, and now and then forgets a
     <forward>: rests that are not printed take its place.
     """
-    return _MEASURE.sub(lambda match: match[1] + _regrouped(match[2]), text)
-
-
-def _regrouped(bar: str) -> str:
-    turns = [voice for voice, _ in groupby(map(str.strip, _VOICE.findall(bar)))]
-    if len(turns) == len(set(turns)) and "<forward" not in bar:
-        return bar
+    turns = [voice for voice, _ in groupby(each.text.strip() for each in bar.iter("voice"))]
+    if len(turns) == len(set(turns)) and next(bar.iter("forward"), None) is None:
+        return bar.children
     voices: dict[str, _Voice] = {}
     last: _Voice | None = None
-    first = _EVENT.search(bar)
-    start = end = first.start() if first else len(bar)
     now = 0
-    between = ""
-    for match in _EVENT.finditer(bar, start):
-        between += bar[end : match.start()]
-        end = match.end()
-        length = int(found[1]) if (found := _DURATION.search(match[0])) else 0
-        if match["tag"] != "note":
-            now += length if match["tag"] == "forward" else -length
+    start = next((place for place, element in enumerate(bar.children) if _takes_time(element)), len(bar.children))
+    between: list[Element] = []
+    for element in bar.children[start:]:
+        if not _takes_time(element):
+            between.append(element)
+            continue
+        duration = _text(element, "duration") or ""
+        length = int(duration) if _WHOLE.fullmatch(duration) else 0
+        if element.tag != "note":
+            now += length if element.tag == "forward" else -length
             if last is not None:
-                last.notes[-1][2].append(between)
-                between = ""
-        elif last is not None and _CHORD.search(match[0]):
-            last.notes[-1][2].extend((between, match[0]))
-            between = ""
+                last.notes[-1][2].extend(between)
+                between = []
+        elif last is not None and element.first("chord"):
+            last.notes[-1][2].extend((*between, element))
+            between = []
         else:
-            number, staff = (found[1].strip() if (found := tag.search(match[0])) else "" for tag in (_VOICE, _STAFF))
-            last = voices.setdefault(number, _Voice(number, staff))
-            last.notes.append((now, length, [between, match[0]]))
-            between = ""
+            number = _text(element, "voice") or ""
+            last = voices.setdefault(number, _Voice(number, _text(element, "staff") or ""))
+            last.notes.append((now, length, [*between, element]))
+            between = []
             now += length
-    return bar[:start] + "".join(_written(list(voices.values()))) + between + bar[end:]
+    return [*bar.children[:start], *_written(list(voices.values())), *between]
 
 
-def _written(voices: list[_Voice]) -> Iterator[str]:
+def _takes_time(element: Element) -> bool:
+    return element.tag in ("note", "backup", "forward") and bool(element.children)
+
+
+def _written(voices: list[_Voice]) -> Iterator[Element]:
     now = 0
     for voice in voices:
-        yield _backup(now)
+        yield from _backup(now)
         now = 0
-        for onset, length, texts in voice.notes:
+        for onset, length, elements in voice.notes:
             if onset < now:
-                yield _backup(now - onset)
+                yield from _backup(now - onset)
             elif onset > now:
-                staff = f"<staff>{voice.staff}</staff>" if voice.staff else ""
                 # The type is there because verovio takes a rest without one for a bar of rest; the duration counts.
-                yield (
-                    f'<note print-object="no"><rest/><duration>{onset - now}</duration><voice>{voice.number}</voice>'
-                    f"<type>quarter</type>{staff}</note>"
-                )
-            yield from texts
+                texts = {"duration": str(onset - now), "voice": voice.number, "type": "quarter", "staff": voice.staff}
+                written = [_made(tag, text=text) for tag, text in texts.items() if text or tag == "voice"]
+                rest = _made("note", _made("rest"), *written)
+                rest.attributes["print-object"] = "no"
+                yield rest
+            yield from elements
             now = onset + length
 
 
-def _backup(length: int) -> str:
-    return f"<backup><duration>{length}</duration></backup>" if length else ""
+def _backup(length: int) -> Iterator[Element]:
+    if length:
+        yield _made("backup", _made("duration", text=str(length)))
 
 
-# A score written bar by bar
+# A score written bar by bar, and the text of a score
 
 
-def _partwise(text: str) -> str:
-    root = parse_xml(text, _ROOTS, "MusicXML")
-    bars = [child for child in root.children if child.tag == "measure"]
+def _write_part_by_part(root: Element) -> None:
     parts: dict[str, list[Element]] = {}
-    for bar in bars:
-        for part in bar.children:
+    for bar in root.children:
+        for part in bar.children if bar.tag == "measure" else ():
             if part.tag == "part":
                 one = Element("measure", bar.attributes, part.line, part.column, part.children)
                 parts.setdefault(part.get("id"), []).append(one)
-    children = [child for child in root.children if child.tag != "measure"]
-    children += [Element("part", {"id": id}, 0, 0, measures) for id, measures in parts.items()]
-    return "".join(_xml(Element("score-partwise", root.attributes, root.line, root.column, children)))
+    root.tag = "score-partwise"
+    root.children = [child for child in root.children if child.tag != "measure"]
+    root.children += [_made("part", *bars, id=id) for id, bars in parts.items()]
 
 
-def _xml(element: Element) -> Iterator[str]:
-    attributes = "".join(f" {name}={quoteattr(value)}" for name, value in element.attributes.items())
-    yield f"<{element.tag}{attributes}>{escape(element.text.strip())}"
-    for child in element.children:
-        yield from _xml(child)
-    yield f"</{element.tag}>"
+def _made(tag: str, *children: Element, text: str = "", **attributes: str) -> Element:
+    return Element(tag, attributes, 0, 0, list(children), text)
+
+
+def _xml(root: Element) -> str:
+    """The text of a score, each element on its line where their order allows it."""
+    written: list[str] = []
+    line = 1
+
+    def write(element: Element) -> None:
+        nonlocal line
+        attributes = "".join(f" {name}={quoteattr(value)}" for name, value in element.attributes.items())
+        text = "" if element.children else element.text
+        lines = max(element.line - line, 0)
+        written.append("\n" * lines + f"<{element.tag}{attributes}>{escape(text, _AS_REFERENCE)}")
+        line += lines + text.count("\n")
+        for child in element.children:
+            write(child)
+        written.append(f"</{element.tag}>")
+
+    write(root)
+    return "".join(written)
 
 
 # Compressed files
@@ -319,7 +303,7 @@ def _broken(error: Exception, member: str = "") -> NotationError:
 
 @contextmanager
 def _within(member: str) -> Iterator[None]:
-    """What is refused inside is a member of an archive: lines and columns are those of the member."""
+    """Errors inside name the member of the archive; lines and columns are those of the member."""
     try:
         yield
     except NotationError as error:

@@ -2,14 +2,14 @@
 
 Letters are English unless an h or a name in -is or -es is among them: then they are German, and b is B flat. Syllables
 are French, Italian or English (so, ti), with or without accents, with # and b or the words: dièse, bémol, diesis,
-bemolle, sharp, flat. What could be meant otherwise is told.
+bemolle, sharp, flat. Ambiguous names are reported.
 
     c4 c#5   the octave as a number, 4 from middle C on
     c' C,    marks: c' is middle C, c the octave below, C the one below that
-    c d e    no octave at all: each note is the nearest to the one before, at most a fourth away; `in_other_octaves` has
+    c d e    no octave at all: each note is the closest to the one before, at most a fourth away; `in_other_octaves` has
              the likeliest of the other readings
 
-Names say nothing about lengths: every note is a quarter.
+Names have no lengths: every note is a quarter.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy as np
 from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import TICKS_PER_QUARTER, Melody, note_name, note_table
 from roslin.melody.pitches import LETTERS, MOST_SIGNS, pitch_numbers
-from roslin.notation.record import MAX_PROBLEMS, Record
+from roslin.notation.record import MAX_PROBLEMS, Record, at_its_line
 from roslin.notation.sources import read_all
 from roslin.notation.typed import plain
 
@@ -43,7 +43,7 @@ _FIRST_OCTAVE = 4
 _WIDEST_LEAP = 12  # semitones
 _OTHERS = 3  # readings with other octaves
 _UNLIKELY = 3.0  # a price this much above that of the likeliest is no reading: one in twenty
-# The price of going from a letter to another so many steps above it, or to the same letter below: minus the natural
+# The price of going from a letter to another this many steps above it, or to the same letter below: minus the natural
 # logarithm of the share among intervals of these two letters. Counted in 5,000 melodies of RISM and Essen.
 _UP = (0.0, 0.0, 0.1, 0.2, 1.0, 2.1, 4.3)
 _DOWN = (4.2, 4.6, 2.6, 1.6, 0.4, 0.1, 0.0)
@@ -75,7 +75,7 @@ _ACCIDENTALS = str.maketrans({"♯": "#", "♭": "b"})
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """One name as it is written; the letter may be H, and B is not yet known to be flat or not."""
+    """One name as it is written. The letter may be H, and B is not yet known to be flat or not."""
 
     word: str
     letter: str
@@ -114,7 +114,7 @@ class _Names:
 
     @property
     def could_be_english_or_german(self) -> bool:
-        """Whether nothing but b itself tells which."""
+        """Whether only the letter b could show which."""
         return not any(name.is_syllable or name.sign for name in self.names)
 
     @property
@@ -169,21 +169,17 @@ def read_names(text: str, *, strict: bool = False) -> Record:
     """The melody of a text of note names, and how they were understood.
 
     >>> [problem.taken for problem in read_names("c d e h").problems]
-    ['German note names: C4 D4 E4 B3', 'the nearest to the one before']
+    ['German note names: C4 D4 E4 B3', 'the closest to the one before']
     """
     found = _scanned(text)
     if not found.names:
         first, column = found.others[0] if found.others else ("none", 1)
-        return Record(None, (Problem("no notes", "at least one note name", shortened(first), *_place(text, column)),))
+        return _refused(text, Problem("no notes", "at least one note name", shortened(first), column))
     if len(found.others) >= len(found.names):
         first, column = found.others[0]
-        expected = "more note names than other words"
-        return Record(None, (Problem("not music", expected, repr(shortened(first)), *_place(text, column)),))
+        return _refused(text, Problem("not music", "more note names than other words", repr(shortened(first)), column))
     pitches = _pitches(found)
-    problems = tuple(_told(text, found, pitches))
-    if strict:
-        return Record(None, problems[:1])
-    return Record(_melody(text, found, pitches), problems)
+    return _refused(text, next(_told(text, found, pitches))) if strict else _record(text, found, pitches)
 
 
 def in_other_octaves(text: str) -> Iterator[Record]:
@@ -200,9 +196,8 @@ def in_other_octaves(text: str) -> Iterator[Record]:
     nearest = [octave for _, octave, _ in _pitches(found)]
     likeliest = [octaves for octaves in _likeliest([place for place, _ in _letters(found)]) if octaves != nearest]
     for octaves in likeliest[:_OTHERS]:
-        pitches = _pitches(found, octaves)
         with suppress(NotationError):  # too high or too low for a note
-            yield Record(_melody(text, found, pitches), tuple(_told(text, found, pitches, is_nearest=False)))
+            yield _record(text, found, _pitches(found, octaves), is_nearest=False)
 
 
 def in_octaves_of(melody: Melody, pitches: Sequence[int]) -> tuple[Melody, float] | None:
@@ -227,14 +222,13 @@ def in_octaves_of(melody: Melody, pitches: Sequence[int]) -> tuple[Melody, float
     lowest = np.array([pitch_numbers(place, 0, alter)[0] for place, alter in letters])
     octaves = ((window - window[0] + lowest[0] - lowest) // 12 + _FIRST_OCTAVE).tolist()
     places = [place for place, _ in letters]
-    placed = _pitches(found, octaves)
-    told = tuple(_told(text, found, placed, is_nearest=False))
+    record = _record(text, found, _pitches(found, octaves), is_nearest=False)
     dearer = _price(places, octaves) - _price(places, _likeliest(places)[0])
-    return Record(_melody(text, found, placed), told).melody_or_raise(), math.exp(max(dearer, 0.0))
+    return record.melody_or_raise(), math.exp(max(dearer, 0.0))
 
 
 def with_octaves(melody: Melody, most: int = 40) -> str:
-    """The names that a melody was read from, each with a mark for its octave; so many at most."""
+    """The names that a melody was read from, each with a mark for its octave; at most `most`."""
     names = _scanned(str(melody.music)).names
     octaves = (melody.notes["pitch_base40"] // 40).tolist()
     marked = [name.with_octave(octave) for name, octave in zip(names, octaves, strict=True)]
@@ -261,7 +255,7 @@ def _scanned(text: str) -> _Names:
 
 
 def _on_a_keyboard(text: str) -> str:
-    """The text without accents and curly quotes, sign for sign; the commas of a list are spaces."""
+    """The text without accents and curly quotes, sign for sign. The commas of a list are spaces."""
     composed = plain(unicodedata.normalize("NFC", text))[0].translate(_ACCIDENTALS)
     written = "".join(unicodedata.normalize("NFD", sign)[0] for sign in composed)
     return written.replace(",", " ") if _LIST.fullmatch(written) else written
@@ -324,7 +318,7 @@ def _likeliest(places: list[int]) -> list[list[int]]:
 
 
 def _of_move(steps: int) -> float:
-    """The price of going up by so many steps, or down by as many below 0."""
+    """The price of going up by this many steps, or down if it is below 0."""
     octaves, up = divmod(steps, 7)
     return _UP[up] + _OCTAVE_UP * octaves if steps >= 0 else _DOWN[up] - _OCTAVE_UP * (octaves + 1)
 
@@ -343,7 +337,7 @@ def _octave(name: _Name, found: _Names, place: int, last: int | None) -> int:
         return (2 if name.word[0].isupper() and not name.is_syllable else 3) + marks
     if last is None:
         return _FIRST_OCTAVE
-    return (last + 3 - place) // 7  # of the octaves in which the letter stands, the one within three steps
+    return (last + 3 - place) // 7  # of the letter's octaves, the one within three steps
 
 
 def _told(
@@ -353,31 +347,32 @@ def _told(
     shown = [note_name(pitch_numbers(*pitch)[1]) for pitch in pitches[:_NAMES_SHOWN]]
     names = " ".join([*shown, "…"] if len(pitches) > _NAMES_SHOWN else shown)
     first = " ".join(text.split())
-    yield Problem("note names", "a notation", repr(shortened(first, 30)), *_place(text, 1), taken=f"{kind}: {names}")
+    yield Problem("note names", "a notation", repr(shortened(first, 30)), 1, taken=f"{kind}: {names}")
     if not found.are_marked and not all(name.octave for name in found.names):
         at = next(name.column for name in found.names if not name.octave)
-        taken = "the nearest to the one before" if is_nearest else "the octaves with the most certain result"
+        taken = "the closest to the one before" if is_nearest else "the octaves with the most certain result"
         found_there = "names without an octave"
-        yield Problem("no octave", "octave marks", found_there, *_place(text, at), taken=taken)
+        yield Problem("no octave", "octave marks", found_there, at, taken=taken)
     flats = [name for name in found.names if name.letter == "B" and not name.is_syllable and not name.sign]
     if flats and (found.is_german or found.could_be_english_or_german):
         taken = "B flat, as in German" if found.is_german else "B natural, as in English; German writes h"
-        yield Problem("b", "English or German names", repr(flats[0].word), *_place(text, flats[0].column), taken=taken)
+        yield Problem("b", "English or German names", repr(flats[0].word), flats[0].column, taken=taken)
     for word, column in found.others[:MAX_PROBLEMS]:
-        yield Problem("no note name", "a note name", repr(shortened(word)), *_place(text, column), taken="nothing")
+        yield Problem("no note name", "a note name", repr(shortened(word)), column, taken="nothing")
 
 
-def _place(text: str, column: int) -> tuple[int, int]:
-    before = text[: column - 1]
-    return column - 1 - (before.rfind("\n") + 1) + 1, before.count("\n") + 1
+def _refused(text: str, problem: Problem) -> Record:
+    return Record(None, (at_its_line(problem, text),))
 
 
-def _melody(text: str, found: _Names, pitches: list[tuple[int, int, int]]) -> Melody:
+def _record(text: str, found: _Names, pitches: list[tuple[int, int, int]], *, is_nearest: bool = True) -> Record:
     rows = []
     for number, (name, (place, octave, alter)) in enumerate(zip(found.names, pitches, strict=True)):
         midi, base40 = pitch_numbers(place, octave, alter)
         if not 0 <= midi <= 127:
-            raise NotationError(Problem("pitch out of range", "C-1 to G9", repr(name.word), *_place(text, name.column)))
+            problem = Problem("pitch out of range", "C-1 to G9", repr(name.word), name.column)
+            raise NotationError(at_its_line(problem, text))
         onset = number * TICKS_PER_QUARTER
         rows.append((onset, TICKS_PER_QUARTER, midi, base40, False, 0, name.column))
-    return Melody(note_table(rows, in_order=True), music=text, notation="names")
+    problems = tuple(at_its_line(problem, text) for problem in _told(text, found, pitches, is_nearest=is_nearest))
+    return Record(Melody(note_table(rows, in_order=True), music=text, notation="names"), problems)

@@ -2,20 +2,19 @@
 
 A text that makes sense in two notations has two readings, names without octaves have up to four, and repeated notes may
 be ties in another source. `surest` searches for these readings too, and keeps the list with the most certain result.
-Every reading brings chance matches of its own, so each E of that list is multiplied by the number of readings.
+Every reading has its own chance matches, so each E of that list is multiplied by the number of readings.
 
 If no list has all notes of names without octaves, but a result has all the names, its octaves are one more reading. Not
 all octaves can be searched for, so each E is also multiplied by how much likelier the likeliest octaves are.
 
-A melody pasted over several lines is one melody: lines that have no header of their own are joined, and that is told.
-Places of problems are those of the text as it was typed.
+A melody pasted over several lines is one melody: lines without a header are joined, with a remark. Places of problems
+are those of the text as it was typed.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,23 +23,24 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 
+from roslin.display.words import N_, _
 from roslin.errors import NotationError, Problem, TimeLimitError
 from roslin.melody import Melody
 from roslin.notation import Options, Record, Source, is_path, records
 from roslin.notation.names import in_octaves_of, in_other_octaves, with_octaves
 from roslin.notation.pae import as_catalogued, write
 from roslin.notation.pae import read as read_pae
-from roslin.notation.pae.representations import capitals
-from roslin.notation.record import CHANT
+from roslin.notation.pae.incipit import capitals
+from roslin.notation.record import CHANT, at_its_line, refusal
 from roslin.notation.typed import other_notation, plain
 
 if TYPE_CHECKING:
     from roslin.run import Run
 
 _LIKELIER = 10.0  # by so much: of 200 queries of 8 notes with a wrong one, none was found less well
-_LEAST_TIED = 3  # fewer notes say nothing
+_LEAST_TIED = 3  # fewer notes are no evidence
 _OCTAVES_FROM = 10  # results
-_KINDS = {"names": "note names with octaves", "abc": "ABC with lengths", "pae": "Plaine & Easie"}
+_KINDS = {"names": N_("note names with octaves"), "abc": N_("ABC with lengths"), "pae": "Plaine & Easie"}
 _HEADER = re.compile(r"\s*(?:[%@$‡{\[]|03[16]\b|[A-Zm]:)")
 
 
@@ -57,7 +57,7 @@ def read_query(text: str, format: str | None = None, *, strict: bool = False) ->
     if len(found) == 2 and not strict and (format or notation) == "pae":
         found = _of_lines(text) or found
     if len(found) != 1:
-        raise NotationError(Problem("no query" if not found else "several melodies", "one melody"))
+        raise refusal("no query" if not found else "several melodies", "one melody")
     return found[0].melody_or_raise()
 
 
@@ -94,8 +94,8 @@ def surest(found: Sequence[Melody], search: Callable[[Melody], Run], melody_of: 
     `melody_of` has the melodies that `search` finds, by their ids.
 
     Where no list has anything close, the query is also searched for with its repeated notes as ties. That list has to
-    be better by much, because it stands for music that was not typed. The remarks of the list tell how the query was
-    read. Its E are those of all readings together. A list that is incomplete is returned as it is.
+    be much better, because it belongs to music that was not typed. The remarks of the list show how the query was read.
+    Its E are those of all readings together. A list that is incomplete is returned as it is.
     """
     used, run = found[0], search(found[0])
     if not run.has_meaning or not run.is_complete:
@@ -119,7 +119,9 @@ def surest(found: Sequence[Melody], search: Callable[[Melody], Run], melody_of: 
         count += 1
         if _expected(other) * _LIKELIER < _expected(run):
             used, run = tied, other
-            remarks.append("Repeated notes were read as ties, because the list is better with one long note for each.")
+            remarks.append(
+                _("Repeated notes were read as ties, because the list is better with one long note for each.")
+            )
     return Surest(used, run.times(count).with_remarks(remarks), count)
 
 
@@ -158,11 +160,11 @@ def _remarks(found: Sequence[Melody], used: Melody, second: Melody | None) -> li
         return []
     other = second or others[0]
     if other.notation == used.notation:
-        others_named = f"Another reading is {with_octaves(other)}: type the marks to search for it."
-        return [f"The octaves were read as {with_octaves(used)}. {others_named}"]
-    kinds = [_KINDS[str(melody.notation)] for melody in (used, other)]
-    also = f"It can also be read as {kinds[1]}: choose the notation {other.notation}."
-    return [f"The query was read as {kinds[0]}. {also}"]
+        octaves = _("The octaves were read as {names}. Another reading is {others}: type the marks to search for it.")
+        return [octaves.format(names=with_octaves(used), others=with_octaves(other))]
+    kind, other_kind = (_(_KINDS[str(melody.notation)]) for melody in (used, other))
+    read = _("The query was read as {kind}. It can also be read as {other}: choose the notation {notation}.")
+    return [read.format(kind=kind, other=other_kind, notation=other.notation)]
 
 
 def _tied(melody: Melody) -> Melody | None:
@@ -206,28 +208,17 @@ def read_source(source: Source, *, strict: bool = False, **options: Unpack[Optio
 
 
 def _of_lines(text: str) -> list[Record]:
-    """The melody that all lines make together; none where one of them starts a melody of its own."""
+    """The melody that all lines make together; none if one of them starts another melody."""
     lines = text.splitlines()
     filled = [line for line in lines if line.strip()]
     if any(_HEADER.match(line) for line in filled[1:]):
         return []
-    starts = [0]
-    for line in lines[:-1]:
-        starts.append(starts[-1] + len(line) + 1)
     joined = Problem("several lines", "one line", f"{len(filled)} lines", taken="one melody")
-    return [
-        Record(record.melody, (joined, *(_at_its_line(problem, starts) for problem in record.problems)))
-        if record.melody is not None
-        else Record(None, tuple(_at_its_line(problem, starts) for problem in record.problems))
-        for record in records(" ".join(lines).encode(errors="replace"), "pae")
-    ]
-
-
-def _at_its_line(problem: Problem, starts: list[int]) -> Problem:
-    if not problem.column:
-        return problem
-    line = bisect_left(starts, problem.column)
-    return replace(problem, line=line, column=problem.column - starts[line - 1])
+    found = []
+    for record in records(" ".join(lines).encode(errors="replace"), "pae"):
+        problems = tuple(at_its_line(problem, "\n".join(lines)) for problem in record.problems)
+        found.append(Record(record.melody, (joined, *problems) if record.melody is not None else problems))
+    return found
 
 
 # For the editor of the search page

@@ -1,16 +1,17 @@
-"""What every reader yields: one record for each melody that a source holds, read or refused.
+"""Readers yield one record for each melody of a source, read or refused.
 
-A reader never stops at a bad record. Strict reading refuses a record with any problem; otherwise a record is refused
-only when nothing useful can be read from it, and its problems are warnings.
+A reader never stops at a bad record. Strict reading refuses a record with any problem. By default a record is refused
+only if nothing useful can be read from it, and its problems are warnings.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from roslin.errors import MelodyError, NotationError, Problem, RoslinError
 from roslin.melody import Melody
@@ -46,7 +47,7 @@ class Options(TypedDict, total=False):
     expand_repeats: bool
 
 
-# So many problems of one melody are kept: nobody reads more, and a file of nothing else must not fill the memory.
+# Problems of one melody that are kept: a file of nothing else must not fill the memory.
 MAX_PROBLEMS = 100
 
 # More than this in one melody is a runaway repetition, not music.
@@ -73,7 +74,7 @@ _INCIPIT = re.compile(r"(.+)-[^-]*\d\.[^-]*")
 
 
 def record_of(melody: Melody | str) -> str:
-    """The catalogue record to which a melody belongs: the one that it names, otherwise what its id says.
+    """The catalogue record to which a melody belongs: the one that it names, else the one in its id.
 
     Of an id RECORD-a.b.c that is the part before the numbers, of any other id all of it. Cataloguers put letters and
     spaces into the numbers, and a collection marks ids that occur again with ~2.
@@ -90,11 +91,15 @@ def record_of(melody: Melody | str) -> str:
 
 
 class Origin(NamedTuple):
-    """The catalogue record that an incipit comes from: its number, its name in OAI-PMH, a digest of what was read."""
+    """The catalogue record that an incipit comes from: its number, its name in OAI-PMH, a digest of what was read.
+
+    `raw` is a digest of its bytes, where they can be told from those around them.
+    """
 
     record: str
     identifier: str
     digest: bytes
+    raw: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ class Record:
 
     `is_skipped` marks an entry of the source that has no music and is no refusal; `silent` is what else is known of it,
     if it has a clef, a key signature or a metre: a melody without notes. `repeated` of its notes were added
-    by repeats; a refusal has them too, if it was refused after they were made.
+    by repeats. A refusal has them too, if it was refused after they were made.
     """
 
     melody: Melody | None
@@ -123,6 +128,25 @@ class Record:
         if self.melody is None:
             raise NotationError(self.problems[0])
         return self.melody.with_metadata(problems=self.problems) if self.problems else self.melody
+
+
+def refusal(reason: str, expected: str = "", found: str = "", line: int = 0, column: int = 0) -> NotationError:
+    """A problem to raise."""
+    return NotationError(Problem(reason, expected, found, column, line=line))
+
+
+def at_its_line(problem: Problem, text: str) -> Problem:
+    """A problem whose column counts from the beginning of a text, with the line and the column there."""
+    if not problem.column:
+        return problem
+    before = text[: problem.column - 1]
+    return replace(problem, line=before.count("\n") + 1, column=len(before) - before.rfind("\n"))
+
+
+def metadata_of(fields: Mapping[str, str]) -> dict[str, Any]:
+    """The text fields of a source as arguments of a `Melody`."""
+    own: dict[str, Any] = {name: fields[name] for name in METADATA_FIELDS if name in fields}
+    return own | {"extra": {name: text for name, text in fields.items() if name not in METADATA_FIELDS}}
 
 
 def note_problem(problems: list[Problem], problem: Problem, *, strict: bool = False) -> None:
@@ -145,13 +169,13 @@ class Repeats:
         self.count += notes
         if self.count > self.most:
             expected = f"at most {self.most} added to {self.to} by repeats"
-            raise NotationError(Problem("too many repeated notes", expected, str(self.count), column, line=line))
+            raise refusal("too many repeated notes", expected, str(self.count), line, column)
 
 
 def failed(error: Exception, *, file: str = "", line: int = 0, record: str = "") -> Problem:
     """Why a file or a melody is refused whose reader did not foresee what it met.
 
-    What concerns no melody is raised again: errors of other kinds, and an end of the memory.
+    Other errors, and a lack of memory, are raised again.
     """
     if isinstance(error, NotationError):
         return error.problem.at(file=file, line=line, record=record)

@@ -1,12 +1,11 @@
-"""What the readers of scores (MusicXML, MEI, Humdrum) share: safe XML, the way to MEI, and what to take of a score.
+"""Shared by the readers of scores (MusicXML, MEI, Humdrum): safe XML, the way to MEI, and the choice of staves.
 
 A score becomes one melody for each staff. MusicXML and Humdrum are turned into MEI by verovio, in the worker process of
 `sandbox`, because verovio can crash; `mei` reads the MEI.
 
 A file is not trusted. Everything here has a limit, a module constant that can be set: the bytes of a file, the elements
-of a document and how deep they lie inside each other. A document type with declarations of its own is refused before
-any of it is read, so there are no entities to expand; an external one (every old MusicXML file names one) is never
-fetched.
+of a document and how deep they lie inside each other. A document type with declarations is refused before any of it is
+read, so there are no entities to expand. An external one (every old MusicXML file names one) is never fetched.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
-from roslin.errors import MelodyError, NotationError, Problem, SandboxError, UnknownNameError
-from roslin.notation.record import Record, Voices
+from roslin.errors import MelodyError, NotationError, SandboxError, UnknownNameError
+from roslin.notation.record import Record, Voices, refusal
 from roslin.notation.sources import EXPECTED_CHARACTER_SET, character_set, read_all
 from roslin.sandbox import shared_worker
 
@@ -69,18 +68,13 @@ def reader(read_bytes: Callable[..., list[Record]]) -> Callable[..., Iterator[Re
     return read
 
 
-def refusal(reason: str, expected: str, found: str, line: int = 0, column: int = 0) -> NotationError:
-    """A problem to raise."""
-    return NotationError(Problem(reason, expected, found, column, line=line))
-
-
 def to_mei(text: str, verovio_format: str, line: int = 1) -> str:
     """A score in another notation as MEI, made by verovio in the worker process.
 
     A refusal has the line that verovio names, or else `line`, where the score begins.
     """
     try:
-        # Without page breaks there is one system to lay out, and nobody will look at it.
+        # Without page breaks there is one system to lay out. The layout is never shown.
         options = {"breaks": "none"}
         answer = shared_worker().call("to_mei", {"data": text, "format": verovio_format, "options": options})
     except SandboxError as error:
@@ -131,7 +125,7 @@ _ELEMENT_NAME = re.compile(r"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
 
 def first_elements(head: bytes) -> tuple[str, list[str]]:
     """The first bytes of an XML file as text, and the names of the elements in it, the outermost first."""
-    text = _unicode(head, errors="replace").lstrip("\ufeff \t\r\n")
+    text = head.decode(_utf16(head) or "utf-8", "replace").lstrip("\ufeff \t\r\n")
     if not text.startswith("<"):
         return text, []
     return text, _ELEMENT_NAME.findall(_NOT_ELEMENTS.sub("", text))
@@ -139,55 +133,50 @@ def first_elements(head: bytes) -> tuple[str, list[str]]:
 
 def decode_xml(data: bytes) -> str:
     """The text of an XML file in the encoding that it names, without its declaration; line numbers stay."""
+    declared = _ENCODING.match(data[:1024])
+    name = declared[1].decode("ascii") if declared else "utf-8"
+    if utf16 := _utf16(data):
+        name = utf16
+    elif name.lower().startswith("utf-16"):
+        name = "utf-8"  # the first bytes show that it is not UTF-16
+    if character_set(name) is None:
+        raise refusal("unknown encoding", EXPECTED_CHARACTER_SET, repr(name), 1)
     try:
-        text = _unicode(data, errors="strict")
+        text = data.decode(name)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         raise refusal("broken text", f"text in {error.encoding}", error.reason, line, column) from error
-    except LookupError as error:
-        raise refusal("unknown encoding", EXPECTED_CHARACTER_SET, str(error), 1) from error
     text = text.lstrip("\ufeff")
     declaration = _DECLARATION.match(text)
     return "\n" * declaration[0].count("\n") + text[declaration.end() :] if declaration else text
 
 
-def _unicode(data: bytes, errors: str) -> str:
+def _utf16(data: bytes) -> str:
+    """The form of UTF-16 that the first bytes of a document are in; "" for none."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", errors)
-    if data.startswith((b"<\0", b"\0<")):
-        return data.decode("utf-16-le" if data.startswith(b"<") else "utf-16-be", errors)
-    declared = _ENCODING.match(data[:1024])
-    name = declared[1].decode("ascii") if declared else "utf-8"
-    if name.lower().startswith("utf-16"):
-        name = "utf-8"  # the first bytes say that it is not
-    if character_set(name) is None:
-        if errors == "strict":
-            raise LookupError(repr(name))
-        name = "latin-1"
-    return data.decode(name, errors)
+        return "utf-16"
+    return "utf-16-le" if data.startswith(b"<\0") else "utf-16-be" if data.startswith(b"\0<") else ""
 
 
-def parse_xml(text: str, roots: frozenset[str], kind: str, seen: Callable[[str], None] | None = None) -> Element:
-    """The tree of a document. With `seen`, no tree is kept: it is told the name of each element instead."""
-    return _TreeParser(roots, kind, seen).parse(text)
+def parse_xml(text: str, roots: frozenset[str], kind: str) -> Element:
+    """The tree of a document."""
+    return _TreeParser(roots, kind).parse(text)
 
 
 class _TreeParser:
-    def __init__(self, roots: frozenset[str], kind: str, seen: Callable[[str], None] | None):
-        self._roots, self._kind, self._seen = roots, kind, seen
+    def __init__(self, roots: frozenset[str], kind: str):
+        self._roots, self._kind = roots, kind
         self._open: list[Element] = []
         self._texts: list[list[str]] = []  # of the open elements, in pieces: a long text made by adding takes for ever
         self._root: Element | None = None
         self._elements = 0
-        self._depth = 0
         parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         parser.StartDoctypeDeclHandler = self._document_type
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        if seen is None:
-            parser.CharacterDataHandler = self._characters
+        parser.CharacterDataHandler = self._characters
         self._parser = parser
 
     def parse(self, text: str) -> Element:
@@ -209,14 +198,10 @@ class _TreeParser:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         tag = name.rpartition(":")[2]
         self._elements += 1
-        self._depth += 1
         if self._elements > MAX_ELEMENTS:
             raise self._refusal("score too large", f"at most {MAX_ELEMENTS} elements", "more")
-        if self._depth > MAX_DEPTH:
+        if len(self._open) >= MAX_DEPTH:
             raise self._refusal("elements too deep", f"at most {MAX_DEPTH} inside each other", "more")
-        if self._seen is not None and self._root is not None:
-            self._seen(tag)
-            return
         line, column = self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1
         element = Element(tag, attributes, line, column)
         if self._root is None:
@@ -229,9 +214,7 @@ class _TreeParser:
         self._texts.append([])
 
     def _end(self, _name: str) -> None:
-        self._depth -= 1
-        if self._seen is None:
-            self._open.pop().text = "".join(self._texts.pop())
+        self._open.pop().text = "".join(self._texts.pop())
 
     def _characters(self, text: str) -> None:
         self._texts[-1].append(text)

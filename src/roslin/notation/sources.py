@@ -1,11 +1,11 @@
 """Where bytes come from: a file, a compressed file, or every file in a zip archive.
 
 Everything is a stream, so that an export of any size can be read in little memory. A damaged file raises one of
-`DAMAGED` when the damage is reached; `notation.records` turns that into a refusal, and goes on with the next file of
+`DAMAGED` when the damage is reached; `notation.records` turns that into a refusal, and continues with the next file of
 an archive.
 
-Limits, checked before anything is unpacked, or meanwhile where a file does not say how large it will be (they are
-module constants, to be set higher by whoever must):
+Limits, checked before anything is unpacked, or meanwhile if a file does not have its unpacked size (module constants,
+which you can set higher):
 
     MAX_ARCHIVE_FILES   files in a zip archive
     rows.MAX_EXPANSION  how many times its packed size a large file may have unpacked
@@ -59,7 +59,7 @@ class Stream:
 
 
 def id_stem(name: str) -> str:
-    """What the ids that are made from a file's name begin with: its path without the suffixes of packing and notation.
+    """The start of ids that are made from a file's name: its path without the suffixes of packing and notation.
 
     >>> [id_stem(name) for name in ("bwv245.3.mxl", "bwv245.3", "songs/tune.abc.gz", "../tune.abc")]
     ['bwv245.3', 'bwv245.3', 'songs/tune', 'tune']
@@ -72,7 +72,7 @@ def id_stem(name: str) -> str:
 
 
 def open_streams(path: Path, named: str | None = None) -> Iterator[Stream]:
-    """A file; each member of a zip archive. `.gz` and `.zip` are told by their first bytes.
+    """A file; each member of a zip archive. `.gz` and `.zip` are recognised by their first bytes.
 
     `named` is the path of the file below the folder that was given; without it, the file itself was. An archive counts
     as a folder, so that its members have the same stems as unpacked files.
@@ -121,7 +121,7 @@ def _unpacked(stream: io.BufferedReader, packed_bytes: int) -> io.BufferedReader
 
 
 class _Limited(io.RawIOBase):
-    """What a packed stream holds, up to the expansion that is allowed: gzip does not say before how much it will be."""
+    """A packed stream's contents, up to the allowed expansion, because gzip does not have the size in advance."""
 
     def __init__(self, inner: gzip.GzipFile, packed_bytes: int):
         self._inner = inner

@@ -20,7 +20,7 @@ import numpy as np
 from roslin.errors import NotationError, Problem, shortened
 from roslin.melody import TICKS_PER_QUARTER, Melody, note_table
 from roslin.melody.pitches import LETTERS, pitch_numbers
-from roslin.notation.record import Record, note_problem
+from roslin.notation.record import Record, note_problem, refusal
 from roslin.notation.sources import read_all, text_of
 
 _NOTES = "89abcdefghjklmnopqrs"
@@ -30,7 +30,7 @@ _FLATS = {"y": "b", "w": "e", "i": "j", "x": "m", "z": "q"}  # the line that eac
 _BARS, _DOUBLE_BAR = "345", "4"
 _CLEFS = {"1": "G-2", "2": "F-4"}
 _SILENT = "-67¶"  # distance, a gap in the source, the end of a line or page
-_UNREAD = re.compile(r"[\[{][?x. -]*[\]}]")  # [?], [x--x]: notes that nobody can read
+_UNREAD = re.compile(r"[\[{][?x. -]*[\]}]")  # [?], [x--x]: unreadable notes
 _ENDS = re.compile(rf"[^{_NOTES}A-HJ-S()]*[{_NOTES}A-HJ-S()][^{_DOUBLE_BAR}]*{_DOUBLE_BAR}")
 _STARTS = re.compile(r"\s*[12]-{3,}[-3-7\s]*(?:[a-z(\[{]|[89][89a-z-])[a-zA-Z0-9()\[\]{}?.,¶\s-]*")
 
@@ -92,7 +92,7 @@ def _melody(text: str, problems: list[Problem], *, strict: bool) -> Melody:
             problem = Problem("no sign of Volpiano", "a note", repr(sign), column, taken="nothing")
             note_problem(problems, problem, strict=strict)
     if unknown > len(rows) > 0:
-        raise NotationError(Problem("not music", "more notes than other signs", problems[0].found, problems[0].column))
+        raise refusal("not music", "more notes than other signs", problems[0].found, column=problems[0].column)
     if not rows:
         nothing = Problem("no notes", "at least one note", repr(shortened(text.strip(), 40)), 1)
         raise NotationError(problems[0] if problems else nothing)

@@ -84,7 +84,7 @@ def page_group(
 
 
 def compared_words(concordances: Concordances, disagreeing: int | None = None) -> list[str]:
-    """What was compared, how, and how far it can be trusted. `disagreeing_pairs`, where they are counted already."""
+    """Sentences on the melodies compared, the method, and the certainty."""
     pairs, certainty = concordances.pairs, concordances.certainty
     count = disagreeing_pairs(concordances) if disagreeing is None else disagreeing
     differ = ngettext(
@@ -103,8 +103,8 @@ def compared_words(concordances: Concordances, disagreeing: int | None = None) -
             compared=_how_compared(concordances), matcher=repr(Roslin(compare="both"))
         )
         sure = _(
-            "A pair counts with {level} of being the same tune. According to these probabilities, which were fitted on "
-            "RISM, about {wrong} of {total} pairs are wrong."
+            "A pair counts if it has {level} of being the same tune. According to these probabilities, which were "
+            "fitted to RISM, about {wrong} of {total} pairs are wrong."
         ).format(level=certainty.level_words, wrong=number(concordances.doubts.sum()), total=number(len(pairs)))
     return [
         compared,
@@ -147,8 +147,8 @@ def _how_compared(concordances: Concordances) -> str:
         said = _("{count} melodies of {collection} were compared with each other")
     else:
         said = _(
-            "Of {count} melodies of {collection}, only those that share something rare were compared, so pairs may be "
-            "missing"
+            "Only those of the {count} melodies of {collection} that share something rare were compared, "
+            "so pairs may be missing"
         )
     return said.format(count=number(count), collection=concordances.store.path.name)
 
@@ -166,7 +166,7 @@ def disagreeing_pairs(concordances: Concordances) -> int:
 def write_report(
     concordances: Concordances, target: str | Path, *, link: Link | None = None, progress: Progress | None = None
 ) -> Path:
-    """Write the report: one page if the target is named .html, a folder otherwise. The page to open."""
+    """Write the report: one page if the target is named .html, else a folder. The page to open."""
     target = Path(target)
     every = summaries(concordances)
     tell = progress or (lambda _done, _what: None)

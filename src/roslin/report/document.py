@@ -17,7 +17,7 @@ from roslin.display.templates import render
 from roslin.matchers import Explanation
 from roslin.melody import Melody
 from roslin.report.flow import flow_svg, name_of
-from roslin.report.player import PLAYER_STYLE, melody_figure
+from roslin.report.player import melody_figure
 from roslin.report.svg import own_file
 from roslin.run import Run
 from roslin.run.meaning import CHANCE_LINE, by_chance
@@ -28,7 +28,6 @@ def document(template: str, **values: Any) -> str:
     made = render(
         f"report/{template}",
         melody_figure=melody_figure,
-        player_style=PLAYER_STYLE,
         own_file=own_file,
         **values,
     )
@@ -44,7 +43,7 @@ def versions(*packages: str, python: bool = False) -> str:
 
 
 def said_of_file(kind: str, path: Path) -> str:
-    """What a file was, where it lay, and its checksum."""
+    """The kind, path and checksum of a file."""
     return f"{kind} {path}, SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()}"
 
 

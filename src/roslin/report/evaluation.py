@@ -19,7 +19,7 @@ _MOST_RANKS = 50
 
 
 def provenance(truths: Iterable[Path], runs: Iterable[Path]) -> list[str]:
-    """What made the page: program, versions, and every file with its checksum."""
+    """The provenance of the page: program, versions, and every file with its checksum."""
     return [
         versions("numpy", python=True),
         *(said_of_file("truth", Path(path)) for path in truths),

@@ -1,14 +1,14 @@
 """An explanation as a picture: the query above, the candidate below, and lines between the notes that belong together.
 
-Time runs to the right and is the candidate's, in quarters; the query lies where it was moved to, so notes that agree
-stand under each other. Pitch runs upwards in each half, on the same scale, after transposition. A note is a disk whose
-area is its weight (its length, for matchers that know no weight), with a bar as long as it sounds (Figures 1 and 2 of
-paper 002). Where weight moves, a line is a move: its width is the weight that goes along it, its colour says how far it
-goes, from blue (no distance) to red. Elsewhere a line is blue for what agrees and red for what was changed; of runs, it
-goes to the place that lies nearest, and is the stronger the more the runs count. What has no partner ends in an open
-circle under its note. Notes of the candidate that take no part are faint.
+Time runs to the right and is the candidate's, in quarters. The query is drawn where it was moved to, so that notes that
+agree are under each other. Pitch runs upwards in each half, on the same scale, after transposition. A note is a disk
+whose area is its weight (its length, for matchers that know no weight), with a bar as long as it sounds (Figures 1 and
+2 of Typke et al. 2007). Where weight moves, a line is a move: its width is the weight that moves along it, its colour
+is the distance of the move, from blue (no distance) to red. In other pictures a line is blue for agreement and red for
+a change. For runs, it goes to the closest place and is stronger the more the runs count. A note without a partner has
+an open circle under it. Notes of the candidate that take no part are faint.
 
-Ink is `currentColor`; the other colours are readable on light and on dark ground.
+Ink is `currentColor`. The other colours are readable on light and on dark ground.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def flow_svg(explanation: Explanation) -> str:
 
 
 def name_of(melody: Melody, otherwise: str) -> str:
-    """What to call a melody."""
+    """The name of a melody."""
     return melody.title or melody.id or otherwise
 
 
@@ -115,7 +115,7 @@ def _parts(explanation: Explanation) -> Iterator[tuple[str, Explanation, _Rows]]
 def _drawn(label: str, part: Explanation, rows: _Rows) -> tuple[list[SvgElement], float, float]:
     tempo, shift = part.tempo or 1.0, _shift(part, rows)
     matcher = part.matcher
-    # On the line of fifths a transposition says nothing about octaves: there the query is drawn as it is.
+    # On the line of fifths a transposition has no octave: there the query is drawn unchanged.
     up = 0.0 if isinstance(matcher, Transport) and matcher.pitch == "fifths" else part.transposition or 0.0
     lighter = 1.0 if isinstance(matcher, Transport) and not matcher.scales_weights else tempo
     query = _Half(_notes(part, part.query, rows, tempo, shift, up, 1.0), _TOP + _LARGEST_DISK + 8)
@@ -156,7 +156,7 @@ def _sounding(melody: Melody) -> _Rows:
 
 
 def _shift(part: Explanation, rows: _Rows) -> float:
-    """How much later than in its own time the query is drawn, in quarters: where most pairs stand under each other."""
+    """The delay of the query in the drawing, in quarters, so that most pairs are under each other."""
     mine, theirs = (melody.notes["onset_ticks"] / TICKS_PER_QUARTER for melody in (part.query, part.candidate))
     tempo = part.tempo or 1.0
     if part.kind == "transport" and part.place is not None:
@@ -282,7 +282,7 @@ class Tie:
 
 
 def ties_of(part: Explanation, heaviest: float, shift: float) -> list[Tie]:
-    """Moves of weight; runs; or a line for each pair of notes that stand beside each other.
+    """Moves of weight; runs; or a line for each pair of aligned notes.
 
     `heaviest` is the weight of the widest line, `shift` how many quarters later than written the query is drawn.
     """

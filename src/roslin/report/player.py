@@ -1,8 +1,8 @@
 """A melody on a page: its notation (or a piano roll where that fails) with buttons that play it.
 
-A page needs `PLAYER_STYLE` once in its style sheet, `melody_figure` for each melody, and `player.js` once at its
-end: our own small synthesiser, inline and without requests. Without scripts the button stays hidden.
-Each figure takes a prefix for the ids in its drawing, because no two elements of a page may have the same.
+A page needs `templates/player.css` once in its style sheet, `melody_figure` for each melody, and `player.js` once at
+its end: our own small synthesiser, inline and without requests. Without scripts the button stays hidden. Each figure
+takes a prefix for the ids in its drawing, because no two elements of a page may have the same.
 
 In a piano roll time runs to the right and pitch upwards. It takes its colours from the page (`currentColor` and the
 classes `roll`, `note`, `grace`, `bar-line`), and every note has its pitch as a tooltip and, as in notation, the id
@@ -29,29 +29,6 @@ if TYPE_CHECKING:
 
 _NARROW = 400  # pixels; a drawing that is no wider is shown everywhere
 _NOTE = re.compile(r'data-note="(\d+)" class="')
-
-PLAYER_STYLE = """
-.melody { margin: .4rem 0; }
-.melody svg { display: block; max-width: 100%; height: auto; }
-.melody:not(.line) .drawing { container-type: inline-size; }
-.melody .narrow { display: none; }
-@container (max-width: 34rem) { .melody .narrow { display: block; } .melody [data-broad] { display: none; } }
-.query .melody { margin-bottom: 0; }
-.melody figcaption { font-size: .85rem; color: var(--soft); }
-.melody .play { font: inherit; font-size: .85rem; color: inherit; background: none; border: 1px solid var(--soft);
-  border-radius: 1rem; padding: .1rem .8rem; margin: .2rem 0; cursor: pointer; min-width: 5.5rem; }
-.melody .play[hidden] { display: none; }
-.melody .play:hover { border-color: var(--accent); color: var(--accent); }
-.melody .play:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-.melody .play[aria-pressed="true"] { background: var(--accent); border-color: var(--accent); color: var(--card); }
-.cue { position: sticky; left: 0; width: fit-content; color: var(--soft); font-size: .9rem; }
-.cue[hidden] { display: none; }
-.roll .note, .roll .grace { fill: var(--note); }
-.roll .grace { opacity: .55; }
-.roll .bar-line { stroke: var(--line); stroke-width: 1; }
-.melody svg .sounding { color: var(--accent); fill: var(--accent); stroke: var(--accent); }
-@media print { .melody .play { display: none; } }
-"""
 
 
 def drawing(melody: Melody, title: str = "", layout: Layout = "page") -> Engraving:

@@ -1,10 +1,10 @@
 """Plots of systems and of ranks. `svg` draws them.
 
-Systems have curves, means with their intervals, and a map of every query. Ranks have the drawings of paper 002's tables
-and of its Figure 7. In a box-and-whisker plot (section 3.3.2) the box extends from the first to the third quartile, the
-whiskers mark the bottom and top 10 percent, every rank is a little dot, the median a fat dot, the mean a vertical line,
-and a dashed horizontal line marks one standard deviation on either side of the mean. Below it is a bar of squares, one
-for each earlier candidate: the dark upper part is the p-value.
+Systems have curves, means with their intervals, and a map of every query. Ranks have the drawings
+of the tables and Figure 7 in Typke et al. (2007). In a box-and-whisker plot the box extends from the first to the
+third quartile, the whiskers mark the bottom and top 10 percent, every rank is a little dot, the median a fat dot, the
+mean a vertical line, and a dashed horizontal line marks one standard deviation on either side of the mean. Below it is
+a bar of squares, one for each earlier candidate: the dark upper part is the p-value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LEAST_NAME, _LONGEST_NAME = 24, 60
 
 
 def curve_plot(curves: Mapping[str, Curve], x: str, y: str, title: str) -> str:
-    """One line a system, both axes from 0 to 1, and a legend; a curve without a number has no line."""
+    """One line a system, both axes from 0 to 1, and a legend. A curve without a number has no line."""
     bottom = _TOP + _CURVES_HEIGHT
 
     def right(value: float) -> float:
@@ -82,7 +82,7 @@ def interval_plot(names: Sequence[str], means: Floats, intervals: Floats, title:
         parts += [line("plot-grid", x, 0, x, height - 22), text("plot-soft", x, height - 8, f"{tick:g}", "middle")]
     for row, (name, mean, (low, high)) in enumerate(zip(names, means, intervals, strict=True)):
         y = _ROW * (row + 0.5)
-        parts.append(text("plot-text", left - 8, y + 4, _short(name), "end"))
+        parts.append(text("plot-text", left - 8, y + 4, shortened(name), "end"))
         if low == low:
             parts.append(line("plot-interval", left + _PLOT * low / top, y, left + _PLOT * high / top, y))
         if mean == mean:
@@ -105,7 +105,7 @@ def heat_map(names: Sequence[str], queries: Sequence[str], values: Floats, title
     parts: list[SvgElement] = []
     for row, name in enumerate(names):
         y = _ROW * row
-        parts.append(text("plot-text", left - 8, y + _ROW / 2 + 4, _short(name), "end"))
+        parts.append(text("plot-text", left - 8, y + _ROW / 2 + 4, shortened(name), "end"))
         for place, members in enumerate(columns):
             value = float(values[row, members].mean())
             of = f"{len(members)} queries" if len(members) > 1 else queries[int(members[0])]
@@ -118,12 +118,13 @@ def heat_map(names: Sequence[str], queries: Sequence[str], values: Floats, title
 
 
 def _room_for(names: Sequence[str]) -> float:
-    longest = max((len(_short(name)) for name in names), default=0)
+    longest = max((len(shortened(name)) for name in names), default=0)
     return 16.0 + _LETTER * max(longest, _LEAST_NAME)
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+def shortened(name: str, most: int = _LONGEST_NAME) -> str:
+    """A name that fits: a longer one is cut."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 # -- ranks: one scale for many samples, box plots and p-values --------------------------------------------------------
@@ -164,7 +165,7 @@ class Scale:
 
 
 def scale_of(samples: Iterable[Floats], least: float, width: float = 380.0) -> Scale:
-    """One scale for all samples: every value, and a standard deviation on either side of every mean, has its place."""
+    """One scale for all samples: it covers every value, and a standard deviation on either side of every mean."""
     ends = [least, least + 1]
     for sample in samples:
         if len(sample):
@@ -209,7 +210,7 @@ def _dots(sample: Floats, scale: Scale) -> Iterable[SvgElement]:
 
 
 def p_squares(pvalues: Sequence[float], names: Sequence[str]) -> list[SvgElement]:
-    """One square for each earlier candidate, in rows of 28; the dark upper part is the p-value."""
+    """One square for each earlier candidate, in rows of 28. The dark upper part is the p-value."""
     parts = []
     for number, (p, name) in enumerate(zip(pvalues, names, strict=True)):
         row, column = divmod(number, _SQUARES_ACROSS)
@@ -233,7 +234,7 @@ def scale_axis(scale: Scale) -> list[SvgElement]:
 
 
 def experience_plot(years: Sequence[float]) -> str:
-    """Paper 002, Figure 7: the experience of the experts in years, as a separate drawing."""
+    """Typke et al. (2007), Figure 7: the experience of the experts in years, as a separate drawing."""
     values = np.array(years, dtype=np.float64)
     scale = scale_of([values], least=0, width=480)
     height = PLOT_HEIGHT + 32

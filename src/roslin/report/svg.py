@@ -80,7 +80,7 @@ def svg(
 ) -> str:
     """A whole drawing, of the class `kind`.
 
-    `name` is the description for screen readers; a plot alone needs the style sheet `templates/plots.css`.
+    `name` is the description for screen readers. A plot alone needs the style sheet `templates/plots.css`.
     """
     return render(
         "report/drawing.svg", elements=elements, width=width, height=height, name=name, style=style, kind=kind

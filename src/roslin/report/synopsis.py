@@ -1,8 +1,8 @@
-"""Melodies one under the other: notes that belong together stand in one column, and what differs has a sign.
+"""Melodies one under the other: notes that belong together are in one column, and differences have a sign.
 
 Each melody is engraved by itself, as its source writes it (its own bars, beams and note values), and its drawing is
-then stretched sideways until every note stands under the note of the first melody that it faces. Nothing is ever
-squeezed, so nothing collides. Signs stand above the staff, so that no colour is needed to see them:
+then stretched sideways until every note is under its partner in the first melody. Nothing is ever squeezed, so nothing
+collides. Signs are above the staff, so that no colour is needed to see them:
 
     filled triangle   another pitch           plus    a note only here
     open triangle     another length          minus   a note of the first melody is missing here
@@ -35,7 +35,7 @@ SIGNS = {"pitch": "another pitch", "length": "another length", "only": "only her
 _SVG = "http://www.w3.org/2000/svg"
 _HEAD = 230.0  # how wide a notehead is, with its stem
 _SIGNS_ABOVE = 300.0
-_PIXEL = 31.0  # units in a pixel: somewhat smaller than a drawing that stands alone
+_PIXEL = 31.0  # units in a pixel: somewhat smaller than a separate drawing
 _PLACE = re.compile(r"translate\((-?[\d.]+), (-?[\d.]+)\)")
 _POINT = re.compile(r"(-?\d+(?:\.\d+)?)([ ,])(-?\d+(?:\.\d+)?)")
 _SIGN_PATHS = {
@@ -63,7 +63,7 @@ class Glyphs:
 
 @dataclass(slots=True)
 class _Staff:
-    """A drawing in parts: its root, where its notes stand, where the signs at its beginning end, how long it is."""
+    """A drawing in parts: its root, the places of its notes, the end of the signs at its beginning, its length."""
 
     root: Element
     inner: Element
@@ -148,7 +148,7 @@ def _left(element: Element) -> float:
 
 
 def _places(staves: Sequence[tuple[_Staff, Mapping[int, int]]]) -> dict[int, float]:
-    """Where each note of the first melody stands: as far from the one before as the widest of the drawings needs."""
+    """The place of each note of the first melody: as far from the one before as the widest of the drawings needs."""
     needs: dict[int, list[tuple[int, float]]] = {}
     for staff, facing in staves:
         before, at = -1, 0.0
@@ -163,7 +163,7 @@ def _places(staves: Sequence[tuple[_Staff, Mapping[int, int]]]) -> dict[int, flo
 
 
 def _move(staff: _Staff, facing: Mapping[int, int], places: Mapping[int, float]) -> _Move:
-    """From where something stood in a drawing to where it stands now. A note and its stem move as one."""
+    """A map from old to new places in a drawing. A note and its stem move as one."""
     knots = [(0.0, 0.0), (staff.begin, 0.0)]
     known = sorted((staff.notes[row], places[column]) for row, column in facing.items() if row in staff.notes)
     fixed = [(at, to - at) for at, to in known if at > staff.begin]
@@ -174,7 +174,7 @@ def _move(staff: _Staff, facing: Mapping[int, int], places: Mapping[int, float])
             knots += [(at, shift), (at + _HEAD, shift)]
     kept = knots[:1]
     for knot in knots[1:]:
-        if knot[0] > kept[-1][0]:  # heads of a chord may stand side by side
+        if knot[0] > kept[-1][0]:  # heads of a chord may be side by side
             kept.append(knot)
     smooth = _interpolated(kept)
     return lambda x: x + smooth(x)

@@ -1,7 +1,7 @@
-"""A ground truth as one page: the tables of paper 002, section 3.3.2, and what they leave out.
+"""A ground truth as one page: the tables of Typke et al. (2007), section 3.3.2, and what they leave out.
 
 For every candidate the median rank, its notation where it is a melody at hand, id and title, a box-and-whisker plot,
-and the p-values against all earlier candidates; a line above every candidate that begins a group, with its confidence,
+and the p-values against all earlier candidates. A line above every candidate that begins a group, with its confidence,
 dashed where it is more likely spurious than real. The same lists can be written as CSV, as one drawing and as LaTeX.
 
 The plots in LaTeX use its own `picture`, in points with y upwards, so that only the package longtable is needed: a list
@@ -10,7 +10,7 @@ may be longer than a page. They have no notation, because LaTeX cannot read the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ def truth_csv(found: Study, melodies: Melodies | None = None) -> str:
 
 
 def rankings_provenance(path: Path, seed: int) -> list[str]:
-    """What made a report: program, versions, and the rankings with their checksum."""
+    """The provenance of a report: program, versions, and the rankings with their checksum."""
     return [
         versions("numpy", "scipy"),
         said_of_file("rankings", path),
@@ -99,30 +99,37 @@ def _method(found: Study) -> str:
 
 def _query(found: Study, query: str, melodies: Melodies, prefix: str) -> dict[str, Any]:
     each = found.queries[query]
-    arranged = each.grouped.arranged
-    scale = common_scale(each)
     return {
         "id": query,
         "title": melodies[query].title if query in melodies else "",
         "sentence": each.sentence,
         "doubts": each.doubts,
-        "left_out": arranged.left_out,
-        "rows": [_row(each, k, scale, melodies.get(id), f"{prefix}{k}-") for k, id in enumerate(arranged.documents)],
-        "axis": svg(scale_axis(scale), scale.width, 14, ""),
+        **list_of(each, melodies.get, prefix),
         "details": list(_details(each, ", even uncorrected" if found.method.correction else "")),
     }
 
 
+def list_of(
+    each: QueryStudy, melody_of: Callable[[str], Melody | None], prefix: str, width: float = 380.0
+) -> dict[str, Any]:
+    """The candidates of a query for a page, the most similar first: `rows`, the `axis` below them, those `left_out`."""
+    scale, arranged = common_scale(each, width), each.grouped.arranged
+    rows = [_row(each, k, scale, melody_of(id), f"{prefix}{k}-") for k, id in enumerate(arranged.documents)]
+    return {"rows": rows, "axis": svg(scale_axis(scale), scale.width, 14, ""), "left_out": arranged.left_out}
+
+
 def _row(each: QueryStudy, k: int, scale: Scale, melody: Melody | None, prefix: str) -> dict[str, Any]:
-    arranged = each.grouped.arranged
+    arranged, starts = each.grouped.arranged, each.grouped.starts
     sample = arranged.sample(k)
     name = f"{arranged.documents[k]}: median {arranged.medians[k]:g}, mean {arranged.means[k]:.2f}, {len(sample)} ranks"
     line = each.line_at.get(k)
     squares = p_squares(each.grouped.pvalues[:k, k].tolist(), arranged.documents[:k])
     return {
-        "begins": k > 0 and k in each.grouped.starts,
+        "group": sum(start <= k for start in starts),
+        "begins": k > 0 and k in starts,
         "doubtful": line is not None and line.is_doubtful,
         "confidence": _confidence_text(line),
+        "votes": arranged.votes[k],
         "few_votes": _few_votes_text(each, k),
         "median": arranged.medians[k],
         "notation": "" if melody is None else drawing(melody).in_page(prefix),
@@ -143,7 +150,11 @@ def _details(each: QueryStudy, uncorrected: str) -> Iterable[tuple[str, list[str
     pairs = [f"{kind}: {' / '.join(pair)}" for kind, found in kinds for pair in found]
     close = [
         f"{pair.first} / {pair.second}: p = {pair.p:.3g}, "
-        + (f"about {pair.more} more experts" if pair.more else f"not even with {MOST_EXPERTS} experts like these")
+        + (
+            f"about {pair.more} more participants"
+            if pair.more
+            else f"not even with {MOST_EXPERTS} participants like these"
+        )
         for pair in each.neighbours
         if pair.more != 0
     ]
@@ -173,7 +184,7 @@ def _few_votes_text(each: QueryStudy, k: int) -> str:
 
 
 def title_of(melody: Melody | None) -> str:
-    """What a list calls a melody beside its id: composer and title."""
+    """Composer and title of a melody, for lists."""
     return "" if melody is None else ": ".join(part for part in (melody.composer, melody.title) if part)
 
 
@@ -313,7 +324,7 @@ def _dashes(left: float, y: float, right: float) -> str:
 
 
 def latex_squares(pvalues: Sequence[float]) -> str:
-    """One square for each earlier candidate; the dark upper part is the p-value."""
+    """One square for each earlier candidate. The dark upper part is the p-value."""
     rows = -(-len(pvalues) // _LATEX_ACROSS)
     parts = []
     for number, p in enumerate(pvalues):

@@ -1,7 +1,7 @@
 """A group of concordances in words: composers, titles, certainty, and its melodies line by line.
 
 Melodies that are the same note for note, in whatever key, are one line with several sources. The first line is the
-melody that is closest to most others; all others are compared with it.
+melody that is closest to most others. All others are compared with it.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ def _by_nearness(concordances: Concordances, group: TuneGroup) -> list[int]:
 
 
 def _sounding(melody: Melody) -> bytes:
-    """What two melodies share that are the same note for note: steps, times, ornaments and metre, in any key."""
+    """A key that melodies share if they are the same note for note: steps, times, ornaments and metre, in any key."""
     notes = melody.notes
     key = hashlib.blake2b(digest_size=16)
     for name in ("pitch_midi", "onset_ticks"):

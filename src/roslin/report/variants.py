@@ -1,8 +1,8 @@
 """A melody against another of the same tune: which notes belong together, and what differs, note by note.
 
 The usual measure lays the one onto the other. Notes that face each other are then compared as an eye compares them: by
-pitch, when both are brought to one key, and by written length, when one has longer values throughout. What stands
-before and after the part in common is told as a number of notes; incipits are cut at different places.
+pitch, when both are brought to one key, and by written length, when one has longer values throughout. Notes before and
+after the part in common are counted, because incipits are cut at different places.
 
 Rows are those of the note tables.
 """
@@ -28,7 +28,7 @@ _Number = TypeVar("_Number", int, Fraction)
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What a melody has in common with the one above it, and what not.
+    """The differences between a melody and the one above it.
 
     `columns` goes from rows of the melody to rows above it. `shown` is the melody in the key and clef of that one.
     """
@@ -42,7 +42,7 @@ class Variant:
     missing: frozenset[int]  # rows above
     transposition: int  # semitones from the one above to this
     values: Fraction  # how many times as long its notes are
-    before: int  # notes before the part in common, below 0: so many less
+    before: int  # notes before the part in common; below 0, notes that are missing
     after: int
     metre: str = ""  # in words, where it is another
 
@@ -123,7 +123,7 @@ def _matcher() -> Matcher:
 
 
 def _facing(explained: Explanation) -> list[tuple[int, int]]:
-    """Notes side by side, alike or not; of one that stands for several, the first. Both columns rise."""
+    """Notes side by side, alike or not; of one that replaces several, the first. Both columns rise."""
     found: list[tuple[int, int]] = []
     for over, row in sorted({pair for step in explained.steps for pair in step.facing}):
         if not found or (over > found[-1][0] and row > found[-1][1]):
@@ -141,7 +141,7 @@ def _between(rows: Iterable[int], facing: dict[int, int]) -> set[int]:
 
 
 def _graces(melody: Melody, other: Melody, facing: dict[int, int]) -> set[int]:
-    """Grace notes of notes that face something, unless the same step leads to that, too."""
+    """Grace notes of notes with a partner, unless the same step also leads to the partner."""
     theirs = {(host, step) for _row, host, step in grace_steps(other)}
     return {row for row, host, step in grace_steps(melody) if host in facing and (facing[host], step) not in theirs}
 

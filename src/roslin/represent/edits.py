@@ -1,8 +1,8 @@
-"""Editing distance between strings with adjustable costs (paper 002, section 3.1).
+"""Editing distance between strings with adjustable costs (Typke et al. 2007, section 3.1).
 
 The sum of the costs of the cheapest insertions, deletions and replacements that turn one string into the other. The
-paper uses costs for gross contours that Prechelt and Typke (2001) fitted to human judgements; it does not print them,
-so nothing here claims to be them: every operation costs 1 unless you say otherwise.
+paper uses costs for gross contours that Prechelt and Typke (2001) fitted to human judgements. It does not print them,
+so nothing here claims to be them: every operation costs 1 unless you set another cost.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _ALPHABETS = ("UDR", "LS=")  # of gross contours, of rhythms
 
 @dataclass(frozen=True, slots=True)
 class EditCosts:
-    """What each operation costs, for one letter.
+    """The cost of each operation, for one letter.
 
-    `pairs` sets the cost of replacing one letter by another where it differs from `replacement`: ("UD", 2.0) makes
-    a D in place of a U cost 2; the other direction is a pair of its own.
+    `pairs` sets the cost of replacing one letter by another where it differs from `replacement`: ("UD", 2.0) makes a D
+    in place of a U cost 2. The other direction is a separate pair.
     """
 
     insertion: float = 1.0

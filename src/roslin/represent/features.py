@@ -1,20 +1,20 @@
-"""The numbers of paper 002, section 3.1, that describe a melody and that filters ask for.
+"""The numbers of Typke et al. (2007), section 3.1, that describe a melody and that filters ask for.
 
     pitch_range      semitones between the lowest and the highest note
     duration_ratio   shortest note over longest note (rests do not count), in (0, 1]; 1: all equally long
     max_interval     semitones, the largest step between notes that follow each other; rests are ignored
     motives          repeated sequences of intervals, and how often each occurs
 
-All are read from the melodic line (line.py), so a melody with chords is described by its top line. What a melody has
-too few notes for is None: without notes everything, with one note the largest interval (its range is 0, its ratio 1).
+All are read from the melodic line (line.py), so a melody with chords is described by its top line. A feature that needs
+more notes is None: without notes every feature, with one note the largest interval (its range is 0, its ratio 1).
 
-Motives. The paper says that its detection "maximizes the motive length, even if this means fewer repetitions" and no
-more. Our reading: take the longest sequence of at least two intervals that occurs at least twice without overlapping
-itself; of several equally long ones the one that starts earliest. Count its occurrences from left to right without
-overlap, note them, take these places out of the string (nothing found later may touch them), and go on until nothing is
-repeated. So a short motive that only occurs inside longer ones is not listed by itself: ask whether a listed motive
-contains it. Motives are looked for up to `LONGEST_MOTIVE` intervals, which bounds the work to the length of the melody
-times that number; a longer repetition appears as several motives.
+Motives. The paper says that its detection "maximizes the motive length, even if this means fewer repetitions" and gives
+no details. Our reading: take the longest sequence of at least two intervals that occurs at least twice without
+overlapping itself; of several equally long ones the one that starts earliest. Count its occurrences from left to right
+without overlap, note them, take these places out of the string (nothing found later may touch them), and go on until
+nothing is repeated. So a short motive that only occurs inside longer ones is not listed by itself: ask whether a listed
+motive contains it. Motives are looked for up to `LONGEST_MOTIVE` intervals, which bounds the work to the length of the
+melody times that number. A longer repetition appears as several motives.
 """
 
 from __future__ import annotations
@@ -50,48 +50,16 @@ def describe(melody: Melody) -> Description:
     7
     """
     line = melodic_line(melody)
-    return describe_line(line["pitch_midi"].tolist(), line["pitch_base40"].tolist(), line["duration_ticks"].tolist())
-
-
-def describe_line(midi: list[int], base40: list[int], durations_ticks: list[int]) -> Description:
-    """The same for a line that is already in plain lists."""
-    strings = line_strings(midi, base40, durations_ticks)
+    midi, durations = line["pitch_midi"].tolist(), line["duration_ticks"].tolist()
+    strings = line_strings(midi, line["pitch_base40"].tolist(), durations)
     return Description(
         len(midi),
-        _pitch_range(midi),
-        _max_interval(midi),
-        _duration_ratio(durations_ticks),
+        max(midi) - min(midi) if midi else None,
+        max(map(abs, map(sub, midi[1:], midi)), default=None),
+        min(durations) / max(durations) if durations else None,
         *strings,
         motives(strings.chromatic),
     )
-
-
-def pitch_range(melody: Melody) -> int | None:
-    """Semitones between the lowest and the highest note of the line."""
-    return _pitch_range(melodic_line(melody)["pitch_midi"].tolist())
-
-
-def max_interval(melody: Melody) -> int | None:
-    """Semitones of the largest interval, up or down."""
-    return _max_interval(melodic_line(melody)["pitch_midi"].tolist())
-
-
-def duration_ratio(melody: Melody) -> float | None:
-    """The ratio of the shortest to the longest note."""
-    return _duration_ratio(melodic_line(melody)["duration_ticks"].tolist())
-
-
-def _pitch_range(midi: list[int]) -> int | None:
-    return max(midi) - min(midi) if midi else None
-
-
-def _max_interval(midi: list[int]) -> int | None:
-    return max(map(abs, map(sub, midi[1:], midi)), default=None)
-
-
-def _duration_ratio(durations_ticks: list[int]) -> float | None:
-    longest, shortest = max(durations_ticks, default=0), min(durations_ticks, default=0)
-    return shortest / longest if shortest > 0 else None
 
 
 def motives(intervals: str) -> dict[str, int]:

@@ -23,7 +23,7 @@ from roslin.types import Numbers
 
 @dataclass(frozen=True, slots=True)
 class GramIndex:
-    """Gram `grams[k]` occurs in `melodies[starts[k] : starts[k + 1]]`, in each as often as `times` says.
+    """Gram `grams[k]` occurs in `melodies[starts[k] : starts[k + 1]]`, in each `times` times.
 
     `grams` rises, and so do the melodies of a gram. `counts` is the number of different grams of each melody.
     """

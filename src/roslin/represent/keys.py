@@ -2,6 +2,8 @@
 
 Reference: C. Krumhansl and E. Kessler's probe-tone ratings (1982), and Krumhansl and Schmuckler's way to find a key
 with them (Krumhansl 1990): the key is the one of 24 whose ratings correlate best with how long each pitch class sounds.
+Of equals, major comes before minor, then the tonic that is next above the first note: so the key of a transposed melody
+is the transposed key.
 
 `key_name` reads the name of a key: "g", "G minor", "g-Moll", "Sol mineur" are one key, "G" and "G major" another.
 Without a word for the mode, a capital letter is a major key and a small one a minor key, as catalogues write. Flats and
@@ -21,17 +23,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from roslin.native import kernels
-from roslin.tolerances import RECOMPUTED
 from roslin.types import Floats
-
-_NAMES = ("C", "C sharp", "D", "E flat", "E", "F", "F sharp", "G", "A flat", "A", "B flat", "B")
 
 # As printed in Krumhansl 1990: C, C sharp, ... B in C major and in C minor.
 RATINGS: Floats = np.array([
@@ -45,21 +43,6 @@ RATINGS.flags.writeable = False
 AREA_REACH = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A tonic (0 = C) and a mode."""
-
-    tonic: int
-    is_minor: bool
-
-    @property
-    def number(self) -> int:
-        return 12 * self.is_minor + self.tonic
-
-    def __str__(self) -> str:
-        return f"{_NAMES[self.tonic]} {'minor' if self.is_minor else 'major'}"
-
-
 def all_keys(ratings: Floats) -> Floats:
     """(24, 12): ratings of the pitch classes in C major and C minor, (2, 12), moved to every key."""
     return np.array([np.roll(mode, tonic) for mode in ratings for tonic in range(12)])
@@ -67,26 +50,9 @@ def all_keys(ratings: Floats) -> Floats:
 
 PROFILES = all_keys(RATINGS)
 PROFILES.flags.writeable = False
-KEYS = tuple(Key(tonic, is_minor) for is_minor in (False, True) for tonic in range(12))
 _CENTRED = PROFILES - PROFILES.mean(axis=1, keepdims=True)
 # The ratings of each key with a mean of 0 and a length of 1: what they are correlated with.
 _DIRECTIONS = _CENTRED / np.linalg.norm(_CENTRED, axis=1, keepdims=True)
-
-
-def find_key(pitches: npt.ArrayLike, weights: npt.ArrayLike) -> Key:
-    """The key whose ratings agree best with how long each pitch class sounds, of the notes given (one at least).
-
-    Of equals, major before minor, then the tonic that comes next above the first note: so the key of a transposed
-    melody is the transposed key.
-
-    >>> str(find_key([60, 62, 64, 65, 67, 64, 60], [1, 1, 1, 1, 2, 1, 2]))
-    'C major'
-    """
-    classes = np.asarray(np.rint(pitches), dtype=np.int64) % 12
-    sounding = np.bincount(classes, np.asarray(weights, dtype=np.float64), minlength=12)
-    agreement = _DIRECTIONS @ (sounding - sounding.mean())
-    number = kernels.best_key(agreement, int(classes[0]), RECOMPUTED * (1 + sounding.sum()))
-    return Key(number % 12, number >= 12)
 
 
 def local_keys(
@@ -96,14 +62,14 @@ def local_keys(
     offsets: npt.ArrayLike | None = None,
     reach: int = AREA_REACH,
 ) -> npt.NDArray[np.int64]:
-    """The number of the key around each note, of notes in order of time (paper 002, section 5).
+    """The number of the key around each note, of notes in order of time (Typke et al. 2007, section 5).
 
-    The area is that of `reach` onsets before and after; where the melody begins or ends earlier, it is so much smaller.
-    `offsets` says where each of several melodies begins, and where the last ends.
+    The area is that of `reach` onsets before and after. It is smaller where the melody begins or ends earlier.
+    `offsets` has the beginning of each of several melodies and the end of the last.
 
     >>> line = [60, 62, 64, 65, 67, 64, 60, 66, 68, 70, 71, 73, 70, 66]
-    >>> [str(KEYS[number]) for number in local_keys(range(14), line, [1] * 14, reach=3)[[0, -1]]]
-    ['C major', 'F sharp major']
+    >>> local_keys(range(14), line, [1] * 14, reach=3)[[0, -1]].tolist()
+    [0, 6]
     """
     onsets = np.asarray(times, dtype=np.float64)
     ends = np.array([0, len(onsets)]) if offsets is None else np.asarray(offsets)
@@ -157,7 +123,7 @@ def key_name(text: str) -> str | None:
     if (found["before"] and (sign or len(tonic) > 1)) or (mode and mode not in _MODES):
         return None
     if len(tonic) > 1 and not mode and tonic[0].islower():
-        return None  # no custom says which mode that is
+        return None  # there is no convention for their mode
     sharps = _sharps(sign or (found["before"] or "").lower(), tonic)
     letter = _SYLLABLES.get(tonic.lower(), tonic.upper())
     if sharps is None:

@@ -1,9 +1,9 @@
 """Any melody reduced to one note at a time, for the systems and features that need a single line.
 
-The rule, the same everywhere: grace notes are dropped; where several notes start together the highest one is taken
-(of two at the same pitch, the first row); `voice` picks one voice before that. Rests leave no trace: the note after a
-rest follows the note before it (paper 002, section 3.1: "rests are ignored"). A note that starts while another still
-sounds is simply the next note; its own duration and that of the note before stay as they are written.
+The rule, the same everywhere: grace notes are dropped; where several notes start together the highest one is taken (of
+two at the same pitch, the first row); `voice` picks one voice before that. Rests leave no trace: the note after a rest
+follows the note before it (Typke et al. 2007, section 3.1: "rests are ignored"). A note that starts while another still
+sounds is simply the next note. Its own duration and that of the note before stay as they are written.
 
 `melodic_line` does it for one melody, `melodic_lines` for all of a packed table at once.
 """
@@ -51,7 +51,7 @@ def melodic_line(melody: Melody, voice: int | None = None) -> NoteTable:
 class Lines:
     """The lines of many melodies, end to end: line k is `offsets[k]` to `offsets[k + 1]`.
 
-    `rows` says which note of the packed table `notes` each note of a line is. Bar lines are those of the table.
+    `rows` has the row in the packed table `notes` of each note of a line. Bar lines are those of the table.
     """
 
     notes: NoteTable
@@ -85,7 +85,7 @@ class Lines:
         return self.column("pitch_base40")
 
     def intervals(self) -> Numbers:
-        """Semitones from each note to the next; what stands at the last note of a line means nothing."""
+        """Semitones from each note to the next. The value at the last note of a line has no meaning."""
         pitches = self.pitch_midi.astype(np.int64)
         return np.append(pitches[1:], 0)[: len(pitches)] - pitches
 

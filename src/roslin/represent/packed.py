@@ -1,10 +1,10 @@
 """Many melodies as one table: what a batched kernel reads.
 
 Row `offsets[k]` to `offsets[k + 1]` of `notes` is melody k; `bar_offsets` does the same for `barlines` (in ticks). A
-collection hands out its memory-mapped arrays in this form without copying; a list of melodies is laid end to end.
+collection hands out its memory-mapped arrays in this form without copying. A list of melodies is laid end to end.
 
-What an algorithm makes of all melodies before it can compare any, such as an index of n-grams, it keeps here (`keep`):
-it is made once, and is gone with the melodies.
+An algorithm stores its preparations for all melodies here (`keep`), such as an index of n-grams: they are made once and
+discarded with the melodies.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Packed:
     def keep(self, name: Hashable, make: Callable[[Packed], Made]) -> Made:
         """What `make` makes of these melodies: made when it is first asked for under this name.
 
-        Two threads that ask at the same moment both make it; one of the two, which are equal, stays.
+        Two threads that ask at the same moment both make it. One of the two, which are equal, stays.
         """
         if name not in self._kept:
             self._kept[name] = make(self)
@@ -71,7 +71,7 @@ class Packed:
 
 
 def _locked(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A view that nobody can write to."""
+    """A read-only view."""
     view = rows.view()
     view.flags.writeable = False
     return view
@@ -90,7 +90,8 @@ def _taken(values: npt.NDArray[Any], offsets: Numbers, numbers: Numbers) -> tupl
 
 
 def pieces(lengths: Numbers, most: int, most_notes: int) -> list[slice]:
-    """Melodies of these lengths cut into pieces of at most so many melodies and, but for single ones, so many notes.
+    """Melodies of these lengths cut into pieces of at most `most` melodies and, except for single melodies,
+    `most_notes` notes.
 
     >>> pieces(np.array([3, 3, 9, 1, 1, 1]), most=2, most_notes=6)
     [slice(0, 2, None), slice(2, 3, None), slice(3, 5, None), slice(5, 6, None)]

@@ -1,4 +1,4 @@
-"""Melodies as weighted point sets (paper 002, section 2.2): a note is a point (time, pitch) with a weight.
+"""Melodies as weighted point sets (Typke et al. 2007, section 2.2): a note is a point (time, pitch) with a weight.
 
 Time is the onset in quarter notes. Pitch and weight have named schemes:
 
@@ -12,10 +12,9 @@ Time is the onset in quarter notes. Pitch and weight have named schemes:
               accent     length x (1 + melodic accent), the accents being Thomassen's (1982)
               perceptual sqrt of length x (1 + stress + turn); ours
 
-Sections 2.2 and 5 of the paper want weights by the importance of notes for human perception, and name an algorithm for
-voices of polyphonic MIDI files (Lui, Horner and Ayers 2005) that "should" be translatable. No such translation is
-published, so none is here: `accent` is a published model of which tones listeners hear as accented, `perceptual` puts
-together what three kinds of accent (length, metre, contour) say. How they enter a weight is ours in both.
+Sections 2.2 and 5 of the paper want weights by the importance of notes for human perception, but no such weights are
+published. `accent` is a published model of the tones that listeners hear as accented, `perceptual` combines three kinds
+of accent (length, metre, contour). How they enter a weight is ours in both.
 
 Melodic accent (J. M. Thomassen, "Melodic accent: experiments and a tentative model", J. Acoust. Soc. Am. 71, 1982, with
 its erratum): of three successive tones the contour gives the second and the third these shares, and the accent of a
@@ -29,23 +28,20 @@ note has one.
 
 Metrical stress is 1 on a bar line, 1/2 at halves and thirds of the bar, 1/4 at quarters and sixths, else 1/8; where
 a melody has no bar lines, four quarters count as a bar. A first bar shorter than the usual one is a pick-up, counted
-from its end. A turn is worth 1 at the first and last note and wherever the melody changes direction: the notes that
-listeners keep. Of repeated notes the last one turns; of a chord only the highest note can.
+from its end. A turn is worth 1 at the first and last note and wherever the melody changes direction. Of repeated notes
+the last one turns; of a chord only the highest note can.
 
-Every note of a chord is a point. Grace notes are left out: they stand at the onset of the note that they lead to and
-take no time from it. Rests are gaps, ties are merged already.
+Every note of a chord is a point. Grace notes are left out: they take no time from the note that they lead to.
 
-Segments (section 2.4 and Figure 3). A segment is a number of consecutive onsets; notes that start together count as one
-onset and are all included. The next segment starts `step` onsets later. Two things that the paper leaves open:
-
-- the last segment lies flush with the end of the melody: it starts fewer than `step` onsets after the one before it
-  where that is needed, so that every note is in a segment and all segments are equally long;
-- a melody with fewer onsets than a segment is one segment.
+Segments (section 2.4 and Figure 3). A segment is a number of consecutive onsets. Notes that start together count as one
+onset and are all included. The next segment starts `step` onsets later. Our choice: the last segment ends with the
+melody, even if it then starts fewer than `step` onsets after the one before it; a melody with fewer onsets than a
+segment is one segment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -68,7 +64,7 @@ BAR_WITHOUT_LINES = 4 * TICKS_PER_QUARTER
 class PointSets:
     """Point sets end to end; set k is rows `offsets[k]` to `offsets[k + 1]`, in order of time.
 
-    `rows` says which note of the packed table each point is.
+    `rows` has the row in the packed table of each point.
     """
 
     time: Floats
@@ -126,7 +122,7 @@ def point_sets(candidates: Candidates, *, pitch: str = "semitone", weight: str =
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """What weights are made of; `offsets` counts notes without graces."""
+    """The input of weights; `offsets` counts notes without graces."""
 
     packed: Packed
     offsets: npt.NDArray[np.int64]
@@ -152,13 +148,19 @@ def _stress(table: _Table) -> Floats:
     return metrical_stress(onset, table.notes["duration_ticks"], table.offsets, table.packed)
 
 
-def _turns(table: _Table) -> Floats:
-    turns, pitch = np.zeros(len(table.notes)), table.notes["pitch_midi"].astype(np.int64)
+def _directions(table: _Table) -> Iterator[tuple[Numbers, Numbers]]:
+    """The rows of each line, and whether each of its notes is followed by a higher one, 1, a lower, -1, or the same."""
+    pitch = table.notes["pitch_midi"].astype(np.int64)
     rows, offsets = top_rows(table.notes, table.offsets)
     for start, end in pairwise(offsets):
         line = rows[start:end]
-        steps = np.sign(np.diff(pitch[line]))
-        moves = np.flatnonzero(steps)  # a repeated note has no direction of its own
+        yield line, np.sign(np.diff(pitch[line]))
+
+
+def _turns(table: _Table) -> Floats:
+    turns = np.zeros(len(table.notes))
+    for line, steps in _directions(table):
+        moves = np.flatnonzero(steps)  # a repeated note has no direction
         turning = moves[1:][steps[moves[1:]] != steps[moves[:-1]]]
         turns[line[turning]] = 1
         turns[line[:1]] = 1
@@ -181,13 +183,10 @@ _ACCENTS = {
 
 
 def _accents(table: _Table) -> Floats:
-    accents, pitch = np.zeros(len(table.notes)), table.notes["pitch_midi"].astype(np.int64)
-    rows, offsets = top_rows(table.notes, table.offsets)
-    for start, end in pairwise(offsets):
-        line = rows[start:end]
+    accents = np.zeros(len(table.notes))
+    for line, steps in _directions(table):
         accents[line] = 1.0
-        steps = np.sign(np.diff(pitch[line])).tolist()
-        for place, pair in enumerate(pairwise(steps), start=1):
+        for place, pair in enumerate(pairwise(steps.tolist()), start=1):
             second, third = _ACCENTS[pair]
             accents[line[place]] *= second
             accents[line[place + 1]] = third
@@ -233,7 +232,7 @@ class Segments:
 
 
 def segment_count(onsets: npt.ArrayLike, length: int, step: int) -> Numbers:
-    """Into how many segments melodies with so many onsets are cut.
+    """The number of segments of melodies with this many onsets.
 
     >>> segment_count([0, 4, 6, 7, 9, 10], length=6, step=3).tolist()
     [0, 1, 1, 2, 2, 3]

@@ -1,4 +1,4 @@
-"""Melodies as strings, one letter for each pair of notes that follow each other (paper 002, section 3.1).
+"""Melodies as strings, one letter for each pair of notes that follow each other (Typke et al. 2007, section 3.1).
 
     chromatic   the interval in semitones: A = 1 up ... Z = 26 or more up, a = 1 down ... z, "=" the same pitch
     diatonic    the number of the interval: B = second, C = third, D = fourth ... Z = 26th or more; upper case up, lower
@@ -7,7 +7,7 @@
     contour     gross contour: U up, D down, R repeat
     rhythm      the duration of the note against the one before: L longer, S shorter, "=" the same
 
-A melody of n notes has strings of n - 1 letters; one without notes, or with a single one, has empty strings. The line
+A melody of n notes has strings of n - 1 letters. One without notes, or with a single one, has empty strings. The line
 that is read is `line.melodic_line`.
 
 `parse_intervals` turns intervals as a musicologist writes them (`melody/intervals.py`) into such letters,
@@ -57,35 +57,12 @@ class Strings(NamedTuple):
     rhythm: str
 
 
-def chromatic_string(melody: Melody, voice: int | None = None) -> str:
-    """Intervals in semitones.
+def strings_of(melody: Melody, voice: int | None = None) -> Strings:
+    """The strings of a melody, or of one of its voices.
 
-    >>> chromatic_string(Melody.from_notes([0, 1, 2, 3], [1, 1, 1, 1], [60, 67, 64, 64]))
-    'Gc='
+    >>> strings_of(Melody.from_notes([0, 1, 2, 3], [1, 1, 1, 2], [60, 67, 64, 64]))
+    Strings(chromatic='Gc=', diatonic='Ec=', contour='UDR', rhythm='==L')
     """
-    return _strings(melody, voice).chromatic
-
-
-def diatonic_string(melody: Melody, voice: int | None = None) -> str:
-    """Intervals by number, as spelled.
-
-    >>> diatonic_string(Melody.from_notes([0, 1, 2, 3], [1, 1, 1, 1], [60, 67, 64, 64]))
-    'Ec='
-    """
-    return _strings(melody, voice).diatonic
-
-
-def contour_string(melody: Melody, voice: int | None = None) -> str:
-    """Up, down, repeat."""
-    return _strings(melody, voice).contour
-
-
-def rhythm_string(melody: Melody, voice: int | None = None) -> str:
-    """Longer, shorter, the same."""
-    return _strings(melody, voice).rhythm
-
-
-def _strings(melody: Melody, voice: int | None) -> Strings:
     line = melodic_line(melody, voice)
     return line_strings(line["pitch_midi"].tolist(), line["pitch_base40"].tolist(), line["duration_ticks"].tolist())
 
@@ -136,7 +113,7 @@ def parse_intervals(text: str, kind: Kind = "diatonic") -> str:
 
 
 def parse_interval(text: str, kind: Kind = "diatonic") -> str:
-    """The letters that stand for one interval: one when a direction is given, both when not.
+    """The letters of one interval: one if a direction is given, else both.
 
     >>> parse_interval("third"), parse_interval("third up"), parse_interval("unison")
     ('Cc', 'C', '=')

@@ -1,4 +1,4 @@
-"""Words for people: "transposed up a perfect fourth, 1.5 times slower, starting at bar 3"; names of notes."""
+"""Words for people: "transposed up a perfect fourth, 1.5 times slower, starting at bar 3". Names of notes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def spelled(melody: Melody, row: int | None) -> str:
 
 
 def places_named(melody: Melody, places: Iterable[Sequence[int]]) -> str:
-    """The notes of each place by name; a place is some rows of the note table.
+    """The notes of each place by name. A place is some rows of the note table.
 
     >>> places_named(Melody.from_notes([0, 1, 2], [1] * 3, [60, 62, 64]), [(0,), (2,)])
     'C4; E4'

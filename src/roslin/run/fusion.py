@@ -49,7 +49,7 @@ def fuse_runs(
     weights: Sequence[float] = (),
     name: str | None = None,
 ) -> Run:
-    """One run of scores from several, query by query; documents that end up equal keep the order of the first run.
+    """One run of scores from several, query by query. Documents that end up equal keep the order of the first run.
 
     A query that a run lacks is put together from the others, and a remark notes it.
 
@@ -64,7 +64,7 @@ def fuse_runs(
             raise UnknownNameError(kind, value, known)
     counts = tuple(map(float, weights)) or (1.0,) * len(runs)
     if len(counts) != len(runs):
-        raise ArgumentError(f"weights must be one for each of {counted(len(runs), 'run')}; got {len(counts)}")
+        raise ArgumentError(f"weights must have one number for each of {counted(len(runs), 'run')}; got {len(counts)}")
     if any(not 0 <= weight < math.inf for weight in counts) or not any(counts):
         raise ArgumentError(f"weights must be 0 or more, and one of them above 0; got {list(counts)}")
     counting = [(run, weight) for run, weight in zip(runs, counts, strict=True) if weight]
@@ -99,7 +99,7 @@ def _distances(run: Run, query: str) -> dict[str, float]:
 def contributions(
     distances: Floats, weights: Sequence[float], method: str, scale: str, depth: int | None = None
 ) -> Floats:
-    """(lists, documents) What each list gives each document; the sum over lists is the result.
+    """(lists, documents) What each list gives each document. The sum over lists is the result.
 
     `depth`: for "mnz" only the first `depth` of a list count as found by it.
     """
@@ -120,7 +120,7 @@ def contributions(
 def scaled(distances: Floats, scale: str = "zscore") -> Floats:
     """Distances as scores on a scale that different systems share; larger is better.
 
-    What is infinitely far is as far as the farthest, what is infinitely near as near as the nearest.
+    Infinite distances become the largest finite one, negative infinite ones the smallest.
     """
     is_there = ~np.isnan(distances)
     scores = np.zeros(len(distances))

@@ -1,4 +1,4 @@
-"""What the number of chance matches means, in words.
+"""The number of chance matches in words.
 
 E is the number of melodies expected to be as close to the query if all of them were unrelated
 (`roslin.search.chance`). The limits were chosen on results judged by eye and counted on others
@@ -57,7 +57,7 @@ def by_chance(expected: float) -> str:
 
 
 def coinciding_words(ranks: Sequence[int]) -> str:
-    """What must be known of the results with these ranks, which were found by the notes that coincide; "" if none was.
+    """A remark on the results with these ranks, which were found by the notes that coincide; "" if there are none.
 
     >>> coinciding_words([1]), coinciding_words([])
     ('Result 1 was found by the notes that coincide in time: it may be ornamented, reduced or have another voice.', '')
@@ -76,7 +76,7 @@ def coinciding_words(ranks: Sequence[int]) -> str:
 
 
 def headline_of(surest: float, *, has_same: bool = False) -> str:
-    """What a list has, by its surest hit and whether any agrees with the query on all notes.
+    """The headline of a list, from its most certain result and whether one agrees with the query on all notes.
 
     >>> headline_of(0.3), headline_of(40, has_same=True)
     ('Possible matches', 'Found')

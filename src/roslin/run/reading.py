@@ -10,7 +10,10 @@ one that was meant. A file that makes no run, or is empty, is refused.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -245,25 +248,19 @@ def contradiction(
     when they are sorted by score; `rising` where the smallest is the best.
     """
     sign = -1.0 if rising else 1.0
-    # For each query: the rank before, the worst score at that rank, and the worst above it.
-    state: dict[str, list[float]] = {}
-    wrong: dict[str, int] = {}
+    worst_above: dict[str, float] = {}
+    wrong: Counter[str] = Counter()
     first = ""
-    for query, document, score, rank in rows:
-        value = sign * score
-        at = state.get(query)
-        if at is None:
-            state[query] = [rank, value, math.inf]
-            continue
-        if rank > at[0]:
-            at[0], at[2], at[1] = rank, min(at[1], at[2]), value
-        elif value < at[1]:
-            at[1] = value
-        if value > at[2]:
-            wrong[query] = wrong.get(query, 0) + 1
-            first = first or f"{shortened(document)} for {shortened(query)}"
+    for _, found in groupby(rows, key=itemgetter(3)):
+        of_one_rank = [(query, document, sign * score) for query, document, score, _ in found]
+        for query, document, value in of_one_rank:
+            if value > worst_above.get(query, math.inf):
+                wrong[query] += 1
+                first = first or f"{shortened(document)} for {shortened(query)}"
+        for query, _, value in of_one_rank:
+            worst_above[query] = min(worst_above.get(query, math.inf), value)
     if wrong:
-        lines = counted(sum(wrong.values()), "rank contradicts its", "ranks contradict their")
+        lines = counted(wrong.total(), "rank contradicts its", "ranks contradict their")
         kind = "distance" if rising else "score"
         where = f"in {len(wrong):,} of {counted(queries, 'query', 'queries')} (first {first})"
         hint = "" if rising or len(wrong) < queries else "; are they distances? Then name the column distance, in CSV"
@@ -271,7 +268,7 @@ def contradiction(
 
 
 def several_tags(tags: Iterable[str], name: str) -> Iterator[str]:
-    """Whether the lines of a TREC file name several systems; each tag is given once."""
+    """Whether the lines of a TREC file name several systems. Each tag is given once."""
     found = list(tags)
     if len(found) > 1:
         named = ", ".join(map(shortened, found[:_TAGS_NAMED])) + (" ..." if len(found) > _TAGS_NAMED else "")

@@ -373,7 +373,7 @@ class Run:
         return self._with(titles=titles)
 
     def only(self, queries: Iterable[str]) -> Self:
-        """The lists of these queries, as far as the run has them."""
+        """The lists of these queries. Queries that the run lacks are omitted."""
         wanted = set(queries)
         return self._with([ranking for query, ranking in self.rankings.items() if query in wanted])
 
@@ -439,7 +439,7 @@ class Run:
     # -- how it is written ----------------------------------------------------------------------------------------
 
     def to_trec(self) -> str:
-        """A TREC run. Its scores must fall from rank to rank, so distances and ranks are written below 0."""
+        """A TREC run. Its scores must fall from rank to rank, so distances and ranks become negative."""
         return writing.trec(self)
 
     def to_csv(self) -> str:
@@ -451,7 +451,7 @@ class Run:
         return writing.json_text(self)
 
     def write(self, path: str | Path) -> None:
-        """Write a file in the form of its ending: .run, .trec or .txt, .csv, .json, .parquet (compressed: .run.gz)."""
+        """Write a file in the form of its suffix: .run, .trec or .txt, .csv, .json, .parquet (compressed: .run.gz)."""
         writing.write(self, Path(path))
 
 
@@ -463,7 +463,7 @@ def _ordered(query: str, pairs: Iterable[tuple[str, float]], kind: Kind) -> Rank
 
 
 def _only(ranking: Ranking, places: Sequence[int]) -> Ranking:
-    """What stands at these places of a ranking, from 0."""
+    """The part of a ranking at these places, from 0."""
     columns = {name: each for name in _COLUMNS if (each := getattr(ranking, name)) is not None}
     changed: dict[str, Any] = {name: tuple(each[place] for place in places) for name, each in columns.items()}
     return replace(ranking, **changed)
@@ -481,7 +481,7 @@ def _beyond_chance(ranking: Ranking) -> Ranking:
 
 
 def checked_value(value: Any, kind: str, id: str, query: str) -> float:
-    """A value as a number; what is none is refused with the document and the query that it belongs to."""
+    """A value as a number. The error for any other value names the document and the query."""
     where = f"query {shortened(query)!r}: the {kind} of {shortened(str(id))!r}"
     try:
         exact = float(value)

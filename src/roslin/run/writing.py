@@ -1,6 +1,6 @@
 """Runs as files: TREC, CSV, JSON and Parquet. `reading` reads them back.
 
-A TREC run has the columns `query Q0 document rank score tag`; its scores must fall from rank to rank, so distances and
+A TREC run has the columns `query Q0 document rank score tag`. Its scores must fall from rank to rank, so distances and
 ranks are written below 0. CSV and Parquet have query, rank, document, and distance or score; where chance
 matches were counted, also these and their meaning. JSON keeps everything: the
 name of the run, its kind, and lists that are empty. Texts are compressed where the name ends with `.gz` or `.zst`.
@@ -101,7 +101,7 @@ _WRITERS: dict[str, Callable[[Run], str]] = {
 
 
 def write(run: Run, path: Path) -> None:
-    """Write a file in the form of its ending, compressed where it ends with `.gz` or `.zst`.
+    """Write a file in the form of its suffix, compressed if it ends with `.gz` or `.zst`.
 
     A name without a form before the compression, such as `mine.gz`, is a TREC run.
     """

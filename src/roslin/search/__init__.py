@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from roslin.search.engines.emd import depended_on
-from roslin.search.request import Request, search, within_radius
+from roslin.search.request import Request, for_collections, search, within_radius
 
-__all__ = ["Request", "depended_on", "search", "within_radius"]
+__all__ = ["Request", "depended_on", "for_collections", "search", "within_radius"]

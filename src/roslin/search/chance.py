@@ -12,7 +12,7 @@ notes, and the rest of a longer query is no difference. So a melody that is shor
 threshold of as many notes of the query. The list is in the order of evidence less threshold, and E falls in that order.
 
 Threshold and scale are given in units of the query's own spread, calibrated for each collection, each mode and several
-lengths of a query (`calibrated`): the collection is searched for decoys made of its own melodies. A decoy has the
+lengths of a query (`calibrated`): the collection is searched for decoys made from its melodies. A decoy has the
 intervals, note values and length of music, and whatever it finds, it finds by chance. Small collections use the tails
 of the RISM sample (`tails.json`, written by `tools/calibrate_tails.py`).
 
@@ -31,7 +31,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,7 +42,7 @@ import numpy.typing as npt
 from roslin.collection.files import read_sealed, state_path, write_sealed
 from roslin.collection.store import Store
 from roslin.matchers.roslin.roslin import Roslin
-from roslin.matchers.roslin.scores import fitted
+from roslin.matchers.roslin.scores import Planner, fitted
 from roslin.melody import Melody, NoteTable
 from roslin.native import kernels
 from roslin.represent.line import melodic_line
@@ -50,9 +50,7 @@ from roslin.represent.packed import Packed
 from roslin.types import Distances, Numbers, Scores
 
 if TYPE_CHECKING:
-    from roslin.matchers.roslin.rounding import Planner
-    from roslin.matchers.roslin.table import MelodyTable
-    from roslin.matchers.roslin.values import Encoded
+    from roslin.matchers.roslin.scores import Encoded
 
 
 SAMPLED = 500  # melodies compared with every query
@@ -124,7 +122,7 @@ class Background:
 class WholeCollection(NamedTuple):
     """The collection that decides what is expected by chance: its null model, and its number of melodies.
 
-    `coinciding`: whether notes that coincide are looked for; None if the list decides (`roslin.search.coinciding`).
+    `coinciding`: whether notes that coincide are looked for; None if the list decides (`roslin.search.agreement`).
     """
 
     background: Background
@@ -132,31 +130,13 @@ class WholeCollection(NamedTuple):
     coinciding: bool | None = None
 
 
-@dataclass(slots=True, eq=False)
 class Null:
     """The null model of one query: the evidence of unrelated melodies, for the query and for its beginnings."""
 
-    query: Melody
-    chosen: Roslin
-    melodies: Packed  # unrelated ones
-    tails: dict[int, Tail]
-    _beginnings: dict[int, _Notes] = field(init=False)  # of the query, by their numbers of notes
-    _planner: Planner = field(init=False)
-    _table: MelodyTable = field(init=False)
-    _numbers: Numbers = field(init=False)  # of the sample, without melodies that would take longer than a search may
-    _others: Scores = field(init=False)  # their self-scores
-    _sizes: Scores = field(init=False)
-    _known: dict[int, _Beginning] = field(init=False, default_factory=dict)
-    _excess: Distances = field(init=False)  # of the sample, rising
-    lengths: Numbers = field(init=False)
-    thresholds: Distances = field(init=False)
-    scale: float = field(init=False)
+    def __init__(self, query: Melody, chosen: Roslin, melodies: Packed, tails: dict[int, Tail]):
+        from roslin.matchers.roslin.table import backwards, notes_table, one, self_scores_of
 
-    def __post_init__(self) -> None:
-        from roslin.matchers.roslin.notes import backwards, one
-        from roslin.matchers.roslin.rounding import Planner
-        from roslin.matchers.roslin.table import notes_table, self_scores_of
-
+        self.query, self.chosen, self.melodies, self.tails = query, chosen, melodies, tails
         chosen, line = self.chosen, melodic_line(self.query)
         compared, size = chosen.compared(self.query), len(line)
         self._table = notes_table(self.melodies, compared)
@@ -171,21 +151,19 @@ class Null:
         own, reached = np.empty(len(lengths), np.int32), np.empty(len(lengths), np.int32)
         kernels.self_scores(encoded, tables, own)
         kernels.align_each(encoded, turned, tables, reached)
-        self._beginnings = {
+        self._beginnings = {  # of the query, by their numbers of notes
             length: _Notes(one(encoded, k), own[k : k + 1], reached[k : k + 1]) for k, length in enumerate(lengths)
         }
+        # The sample without melodies that would take longer than a search may.
         self._numbers = np.flatnonzero(self._table.sizes <= chosen.longest(self.query))
         self._others = self_scores_of(self._table, compared, tables, self.melodies)[self._numbers]
         self._sizes = self._table.sizes[self._numbers]
-        self.lengths = np.array([*(each for each in _LADDER if each < size), size])
+        self._known = dict[int, _Beginning]()
+        self.size, self.lengths = size, np.array([*(each for each in _LADDER if each < size), size])
         self.thresholds = np.array([self.at(int(length)).threshold for length in self.lengths])
-        self.scale = self.at(int(self.lengths[-1])).scale
-        whole = self.at(int(self.lengths[-1]))
+        whole = self.at(size)
+        self.scale = whole.scale
         self._excess = np.sort(self.excess(whole.sample, self._sizes))
-
-    @property
-    def size(self) -> int:
-        return int(self.lengths[-1])
 
     def at(self, length: int) -> _Beginning:
         """The null model of the first notes of the query alone."""
@@ -194,10 +172,10 @@ class Null:
         return self._known[length]
 
     def _beginning(self, length: int) -> _Beginning:
-        from roslin.matchers.roslin.scoring import scorer
+        from roslin.matchers.roslin.table import scorer
 
         chosen, (asked, own, turned) = self.chosen, self._beginnings[length]
-        scores = scorer(asked, self._table, self._planner.tables, self._planner)(self._numbers)
+        scores = scorer(asked, self._table, self._planner)(self._numbers)
 
         def evidence(scores: Scores, others: Scores, sizes: Scores) -> Distances:
             return chosen.evidence(scores, int(own[0]), length, others, sizes)
@@ -405,15 +383,13 @@ def between(tails: dict[int, Tail], size: int) -> Tail:
 
 
 def calibrated(packed: Packed, mode: str) -> dict[int, Tail]:
-    """The tails of a collection in one mode by the number of notes of a query, from decoys of its own melodies.
+    """The tails of a collection in one mode by the number of notes of a query, from decoys made from its melodies.
 
     A decoy of a melody that is itself among those compared may meet what it was made of, as any query meets relatives;
     decoys are made of other melodies than they are compared with.
     """
-    from roslin.matchers.roslin.notes import contours, encoded
-    from roslin.matchers.roslin.scoring import scorer
-    from roslin.matchers.roslin.table import table_of
-    from roslin.search.same import same_notes
+    from roslin.matchers.roslin.table import contours, encoded, scorer, table_of
+    from roslin.search.agreement import same_notes
 
     compared, place, key = mode.split("/")
     chosen, order, lengths = (
@@ -425,12 +401,13 @@ def calibrated(packed: Packed, mode: str) -> dict[int, Tail]:
     notes = encoded(among)
     tables = chosen.tables(among.melody(0), int(max(np.diff(notes.offsets).max(), *_DECOY_LENGTHS)))
     table, tails = table_of(contours(notes) if compared == "contour" else notes, tables), {}
+    planner = Planner(tables)
     for length in _DECOY_LENGTHS:
         found, agreeing = [], 0
         for number in order[::-1][lengths[order[::-1]] >= length].tolist():
             query = decoy(packed.melody(number), length, compared)
             if query is not None:
-                scores = scorer(chosen.encoded(query, [query]), table, tables)(np.arange(len(among)))
+                scores = scorer(chosen.encoded(query, [query]), table, planner)(np.arange(len(among)))
                 own = chosen.own_score(query)
                 found.append(chosen.evidence(scores, own, length, table.own_scores, table.sizes))
                 same = same_notes(query, table, among, np.arange(len(among)), chosen)

@@ -3,36 +3,38 @@
     request = Request(query, matcher("roslin"), k=20, within=numbers)
     run = search(request, collection)
 
-`search` finds the engine of the matcher (`roslin.search.engines`), has it find the best melodies, and makes the ranked
+`search` finds the engine of the matcher (`ENGINES`), has it find the best melodies, and makes the ranked
 list. Ties are broken by id, so the same collection and request give the same list everywhere, with any number of
 threads. If the time limit is reached, the melodies compared by then make the list, and the list is marked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import isqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from roslin.collection.store import Store
+from roslin.deadline import Work
+from roslin.display.words import _
 from roslin.errors import ArgumentError
 from roslin.matchers import Matcher, Roslin
 from roslin.matchers.base import check_query
 from roslin.melody import Melody
 from roslin.run import Kind, Ranking, Run
-from roslin.search.engines import engine_of
-from roslin.search.refine import Nearest
-from roslin.search.work import Work
+from roslin.search.engines.emd import NearestByEmd, SegmentsByEmd
+from roslin.search.engines.roslin import ByEvidence
+from roslin.search.refine import Engine, Everything, Nearest
 from roslin.tolerances import RECOMPUTED
-from roslin.types import Floats, Numbers
+from roslin.types import Array, Floats, Numbers
 
 if TYPE_CHECKING:
     from roslin.search.chance import WholeCollection
 
-# A query is too long if comparing it with a melody of its own length takes more than this many times a second or two.
+# A query is too long if comparing it with a melody of the same length takes more than this many steps: a second or two.
 _TIMES_AT_ONCE = 10
 # A matcher that must see all candidates at once cannot be stopped, so beginnings of more melodies are not compared.
 MOST_BEGINNINGS = 50_000
@@ -98,6 +100,26 @@ def longest_query(chosen: Matcher) -> int:
     return min(map(longest_query, members)) if members else isqrt(_TIMES_AT_ONCE * chosen.pairs_at_once)
 
 
+MakeEngine = Callable[[Request, Store, Numbers, Work], Engine | None]
+# A matcher class names its engine. Every other matcher, and a class made from one of these, is compared with every
+# melody: such a class may compare in its own way.
+
+ENGINES: dict[str, MakeEngine] = {
+    "emd": NearestByEmd.of,
+    "segments": SegmentsByEmd.of,
+    "roslin": ByEvidence.of,
+}
+
+
+def engine_of(request: Request, collection: Store, candidates: Numbers, work: Work) -> Engine:
+    """The engine that searches some melodies of a collection for a request."""
+    make = ENGINES.get(vars(type(request.matcher)).get("engine", ""))
+    engine = None if make is None or request.is_cut else make(request, collection, candidates, work)
+    return engine or Everything(
+        request.query, request.matcher, collection.packed(), candidates, work, is_cut=request.is_cut
+    )
+
+
 def search(request: Request, collection: Store, work: Work | None = None) -> Run:
     """The ranked list of a request.
 
@@ -107,10 +129,26 @@ def search(request: Request, collection: Store, work: Work | None = None) -> Run
     with work or Work() as working:
         numbers = request.numbers(collection)
         working.report(0.0, "getting ready")
-        found = engine_of(request, collection, numbers, working).find(request.k + len(request.exclude), request.radius)
+        used = request
+        if request.whole is None:
+            used = replace(request, matcher=for_collections(request.matcher, request.query, [collection]))
+        found = engine_of(used, collection, numbers, working).find(request.k + len(request.exclude), request.radius)
         seconds = working.seconds or 0.0
     unfinished = "" if found.compared is None else _stopped(seconds, found.compared, len(numbers))
-    return _listed(request, collection, found, unfinished)
+    run = _listed(request, collection, found, unfinished)
+    return run if used.matcher == request.matcher else run.with_remarks([without_rhythm()])
+
+
+def for_collections(chosen: Matcher, query: Melody, collections: Iterable[Store]) -> Matcher:
+    """The matcher that is used: where no collection has rhythm, `auto` compares the melody alone."""
+    if isinstance(chosen, Roslin) and chosen.compare == "auto" and chosen.compared(query) == "both":
+        return chosen if any(each.has_rhythm for each in collections) else replace(chosen, compare="melody")
+    return chosen
+
+
+def without_rhythm() -> str:
+    """The remark of a list for which `for_collections` chose."""
+    return _("The collection is chant, which has no written rhythm, so only the melody was compared.")
 
 
 def within_radius(request: Request, collection: Store, work: Work) -> tuple[Numbers, Floats]:
@@ -138,11 +176,9 @@ def _listed(request: Request, collection: Store, found: Nearest, unfinished: str
         unfinished=unfinished,
         distances=None if evidence is None else tuple(distances[places].tolist()),
         expected=None if evidence is None else tuple((10.0 ** -evidence[places]).tolist()),
-        same=None if found.same is None or not found.same[places].any() else tuple(found.same[places].tolist()),
+        same=_if_any(found.same, places),
         agreeing=found.agreeing,
-        coincides=None
-        if found.coincides is None or not found.coincides[places].any()
-        else tuple(found.coincides[places].tolist()),
+        coincides=_if_any(found.coincides, places),
     )
 
     def titles(ids: Sequence[str]) -> list[str | None]:
@@ -152,14 +188,18 @@ def _listed(request: Request, collection: Store, found: Nearest, unfinished: str
     return Run([ranking], name=repr(request.matcher), kind=kind, titles=titles)
 
 
+def _if_any(values: Array | None, places: list[int]) -> tuple[Any, ...] | None:
+    return None if values is None or not values[places].any() else tuple(values[places].tolist())
+
+
 def _stopped(seconds: float, compared: int, total: int) -> str:
     """The remark of a list that has only what could be compared within the time limit.
 
     >>> _stopped(5, 1200, 37773)
-    'Stopped after 5 seconds: 1,200 of 37,773 melodies had been compared. Nearer ones may be missing from the list.'
+    'Stopped after 5 seconds: 1,200 of 37,773 melodies had been compared. Closer ones may be missing from the list.'
     """
     counted = f"{compared:,} of {total:,} melodies had been compared"
-    return f"Stopped after {seconds:g} seconds: {counted}. Nearer ones may be missing from the list."
+    return f"Stopped after {seconds:g} seconds: {counted}. Closer ones may be missing from the list."
 
 
 def _best(numbers: Numbers, keys: Floats, collection: Store, k: int) -> Numbers:

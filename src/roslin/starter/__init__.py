@@ -1,8 +1,8 @@
 """The starter collection: public-domain tunes that Roslin's authors set down, many in several variants.
 
-`tunes.jsonl` holds the tunes (`family` and `variant` tell what belongs together), `truth.qrel` says for each family
-which variants are most like its base tune: the data of the demo and the tutorial. The tunes are versions from memory,
-made for trying Roslin out; they are not editions.
+`tunes.jsonl` holds the tunes (`family` and `variant` show which belong together), `truth.qrel` has for each family the
+variants that are most like its base tune: the data of the demo and the tutorial. The tunes are versions from memory,
+made for trying Roslin out. They are not editions.
 """
 
 from __future__ import annotations
@@ -29,6 +29,6 @@ def truth_path() -> Path:
 
 
 def demo_query() -> Melody:
-    """ "Roslin Castle" in a key of its own, in notes twice as long, ornamented."""
+    """ "Roslin Castle" in another key, in notes twice as long, ornamented."""
     query = pae.read("%G-2@4/2$bBEA '2G/''2.C4D2E4DC/2G8{GAGxF}2G4nFE/2.D4E2Ft4ED/'1nB2G//")
     return query.with_metadata(id="demo-query", title="Roslin Castle, disguised")

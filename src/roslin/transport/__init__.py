@@ -1,4 +1,4 @@
-"""The distance of paper 002: how much work turns one weighted point set into another.
+"""The distance of Typke et al. (2007): how much work turns one weighted point set into another.
 
 emd      how far apart two notes are, the Earth Mover's Distance and the proportional transportation distance
 align    the transposition, shift and tempo at which the distance is least, by four methods

@@ -6,28 +6,27 @@ limit (the largest distance of interest), everything that does not depend on the
 cells      Time is cut into cells that divide the query's own grid (the greatest common divisor of its onsets), so that
            its notes lie on cell borders. A document on the same grid then loses nothing to rounding; one off it loses a
            cell. A query without a usable grid loses another.
-stamps     How far it is at least from a cell of a pitch to a note in another, in steps rounded down; `reach` is the
-           farthest that is told apart. Farther is better for bad matches, nearer for speed.
-tables     The query's notes stamped on a table of their own, for documents that are lighter than the query.
+stamps     How far it is at least from a cell of a pitch to a note in another, in steps rounded down; `reach` is
+           the largest number of steps that is distinguished. A long reach helps bad matches, a short one is faster.
+tables     The query's notes stamped on a separate table, for documents that are lighter than the query.
 """
 
 from __future__ import annotations
 
 from math import ceil, gcd, hypot
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.tolerances import ON_GRID
-from roslin.transport.align import Points, Query, Rules, Setting, rules_of
-from roslin.types import Floats, Numbers, UBytes, UShorts, Words
+from roslin.transport.align import Query, Setting, rules_of
+from roslin.types import Floats, Numbers, UBytes, UShorts
 
-# A cell is at most this long, in units of the query's frame, if the query then has at most so many.
+# A cell is at most this long, in units of the query's frame, if the query then has at most this many.
 CELL = 0.6
 MOST_CELLS = 128
-# A step of the query's grid is cut into so many cells at most.
+# A step of the query's grid is cut into at most this many cells.
 MOST_PARTS = 24
 # A longer cell is taken where at most this share of the documents more lie off its grid.
 ENOUGH = 0.1
@@ -36,8 +35,8 @@ WIDEST_SPAN = 40
 # Documents come with the totals of these weights.
 BOUNDED_WEIGHTS = ("duration", "uniform")
 # How far the table looks. Notes that are farther away count as if they were at `reach`; so an alignment exceeds the
-# limit as soon as 1 / REACH_FACTOR of the weight is there. A small limit still tells a semitone from two; a large limit
-# does not look farther than stamps are worth, which take as much time as they are large.
+# limit as soon as 1 / REACH_FACTOR of the weight is there. A small limit still distinguishes one semitone from two; a
+# large limit does not look farther than stamps are worth, which take as much time as they are large.
 REACH_FACTOR = 3.5
 LEAST_REACH, MOST_REACH = 1.5, 5.0
 # Where the limit is 0, costs are counted in parts of so small a budget.
@@ -65,94 +64,11 @@ LARGEST = (1 << 16) - 1
 LARGEST_PART = 65000
 # Distances in the table: FAR is `reach` or more.
 FAR = 255
-# A lighter document may have so many cells before and after the query in the query's table.
+# A lighter document may have this many cells before and after the query in the query's table.
 MARGIN = 600
 # Numbers in one of the four lines of `Heights.weights`: a register of 32 of them may begin at the last transposition
 # of the last row.
 LINE = MOST_ROWS + 63 + WIDEST_REGISTER // 2
-
-# -- tuples of the kernels: native/scan.h has their fields ------------------------------------------------------------
-
-
-class Block(NamedTuple):
-    """Successive documents of an index (search/index.py), and which of them are asked for."""
-
-    words: Words
-    lows: npt.NDArray[np.int8]
-    spans: npt.NDArray[np.uint8]
-    grids: npt.NDArray[np.int32]
-    offsets: Numbers
-    times: npt.NDArray[np.int32]
-    pitches: npt.NDArray[np.int8]
-    weights: npt.NDArray[np.float32]
-    allowed: npt.NDArray[np.bool_]
-
-
-class Heights(NamedTuple):
-    """The pitches of a query, counted in semitones from its lowest."""
-
-    span: int
-    semitone: float
-    shifts: Words
-    steps: Numbers
-    line: int
-    weights: UShorts
-    parts: float
-
-
-class Grid(NamedTuple):
-    """Time in cells, and where the notes of the query are in them, in order of pitch."""
-
-    cell: float
-    is_exact: bool
-    per_tick: Floats
-    ticks: Numbers
-    numbers: Numbers
-    pitch: Numbers
-    cells: Numbers
-    starts: Numbers
-
-
-class Sums(NamedTuple):
-    """What the sums over a table need to know."""
-
-    reach: float
-    factor: float
-    heaviest: Numbers
-    factors: Numbers
-
-
-class Stamps(NamedTuple):
-    """How far it is at least from the cells around a note to it."""
-
-    numbers: UBytes
-    stride: int
-    off_grid: int
-    rows: int
-    cells: int
-
-
-class QueryTable(NamedTuple):
-    """The table of the query, for documents that are lighter."""
-
-    numbers: UBytes
-    stride: int
-    size: int
-    place: int
-
-
-class Scan(NamedTuple):
-    """All that the scan knows about a query and a limit."""
-
-    query: Points
-    rules: Rules
-    limit: float
-    heights: Heights
-    grid: Grid
-    sums: Sums
-    stamps: Stamps
-    table: QueryTable
-
 
 # -- what the kernels need to know ------------------------------------------------------------------------------------
 
@@ -169,8 +85,8 @@ def can_be_bounded(query: Query, setting: Setting) -> bool:
     )
 
 
-def scan_of(query: Query, setting: Setting, limit: float, grids: Numbers) -> Scan:
-    """What `scan_block` needs to know of a query and a limit; `grids` are those of some documents."""
+def scan_of(query: Query, setting: Setting, limit: float, grids: Numbers) -> SimpleNamespace:
+    """The `scan_plan` of a query and a limit (native/scan.h); `grids` are those of some documents."""
     rules, semitone, total = rules_of(setting), query.pitch_unit, float(query.weight.sum())
     pitch = np.rint(query.y / semitone).astype(np.int64)
     pitch -= pitch.min()
@@ -183,41 +99,43 @@ def scan_of(query: Query, setting: Setting, limit: float, grids: Numbers) -> Sca
     heaviest = np.argsort(-query.weight[by_pitch], kind="stable")
     budget = max(limit * total, LEAST_BUDGET)
     factor = min(LARGEST_PART / FAR / float(query.weight.max()), LARGEST_PART / (budget * FAR / reach))
-    return Scan(
-        query.points,
-        rules,
-        limit,
-        _heights(query, pitch, limit, rules.missing),
-        Grid(
-            cell,
-            is_on_grid,
-            1.0 / ticks,
-            np.where(np.abs(ticks - np.rint(ticks)) < ON_GRID, np.rint(ticks), 0).astype(np.int64),
-            by_pitch,
-            pitch[by_pitch],
-            cells[by_pitch],
-            np.searchsorted(pitch[by_pitch], np.arange(int(pitch.max()) + 2)),
-        ),
-        Sums(reach, factor, heaviest, np.floor(query.weight[by_pitch][heaviest] * factor).astype(np.int64)),
-        _stamps(rounds),
-        _query_table(rounds, pitch, cells),
+    grid = SimpleNamespace(
+        cell=cell,
+        is_exact=is_on_grid,
+        per_tick=1.0 / ticks,
+        ticks=np.where(np.abs(ticks - np.rint(ticks)) < ON_GRID, np.rint(ticks), 0).astype(np.int64),
+        numbers=by_pitch,
+        pitch=pitch[by_pitch],
+        cells=cells[by_pitch],
+        starts=np.searchsorted(pitch[by_pitch], np.arange(int(pitch.max()) + 2)),
+    )
+    factors = np.floor(query.weight[by_pitch][heaviest] * factor).astype(np.int64)
+    return SimpleNamespace(
+        query=query,
+        rules=rules,
+        limit=limit,
+        heights=_heights(query, pitch, limit, rules.missing),
+        grid=grid,
+        sums=SimpleNamespace(reach=reach, factor=factor, heaviest=heaviest, factors=factors),
+        stamps=_stamps(rounds),
+        table=_query_table(rounds, pitch, cells),
     )
 
 
-def _heights(query: Query, pitch: Numbers, limit: float, missing: float) -> Heights:
+def _heights(query: Query, pitch: Numbers, limit: float, missing: float) -> SimpleNamespace:
     semitone, total, span = query.pitch_unit, float(query.weight.sum()), int(pitch.max())
     distinct = np.unique(pitch)
     reach = np.minimum(semitone * np.arange(1, PITCH_LEVELS + 1), missing if missing >= 0 else np.inf)
     heavy = np.array([query.weight[pitch == one].sum() for one in distinct])
     parts = LARGEST_PART / max(total, limit * total / semitone)
-    return Heights(
-        span,
-        float(semitone),
-        (span - distinct).astype(np.uint64),
-        _steps(heavy, reach, max(limit * total, LEAST_BUDGET)),
-        LINE,
-        _query_weights(query.weight * parts, pitch),
-        parts,
+    return SimpleNamespace(
+        span=span,
+        semitone=semitone,
+        shifts=(span - distinct).astype(np.uint64),
+        steps=_steps(heavy, reach, max(limit * total, LEAST_BUDGET)),
+        line=LINE,
+        weights=_query_weights(query.weight * parts, pitch),
+        parts=parts,
     )
 
 
@@ -272,15 +190,16 @@ def _surroundings(cell: float, semitone: float, reach: float, loss: int, ground:
     return around
 
 
-def _stamps(rounds: list[UBytes]) -> Stamps:
+def _stamps(rounds: list[UBytes]) -> SimpleNamespace:
     """For documents on the grid and off it, with room on both sides of each row and at the end."""
     rows, cells = (length // 2 for length in rounds[0].shape)
     padded = [np.pad(around, ((0, 0), (WIDEST_REGISTER, WIDEST_REGISTER)), constant_values=FAR) for around in rounds]
     numbers = np.concatenate([*padded, np.full(WIDEST_REGISTER, FAR, np.uint8)], axis=None)
-    return Stamps(numbers, padded[0].shape[1], padded[0].size, rows, cells)
+    stride, off_grid = padded[0].shape[1], padded[0].size
+    return SimpleNamespace(numbers=numbers, stride=stride, off_grid=off_grid, rows=rows, cells=cells)
 
 
-def _query_table(rounds: list[UBytes], pitch: Numbers, cells: Numbers) -> QueryTable:
+def _query_table(rounds: list[UBytes], pitch: Numbers, cells: Numbers) -> SimpleNamespace:
     """The tables of a query that is heavier than a document."""
     rows, wide = rounds[0].shape
     above, before = WIDEST + rows // 2, MARGIN + wide // 2
@@ -291,4 +210,5 @@ def _query_table(rounds: list[UBytes], pitch: Numbers, cells: Numbers) -> QueryT
             np.minimum(part, around, out=part)
     rows, columns = tables.shape[1:]
     turned = np.append(tables[:, ::-1, ::-1].ravel(), np.zeros(WIDEST_REGISTER, np.uint8))
-    return QueryTable(turned, columns, tables[0].size, (rows - 1 - above) * columns + columns - 1 - before)
+    place = (rows - 1 - above) * columns + columns - 1 - before
+    return SimpleNamespace(numbers=turned, stride=columns, size=tables[0].size, place=place)

@@ -1,4 +1,4 @@
-"""The Earth Mover's Distance between two weighted point sets, exactly (paper 002, section 2.1).
+"""The Earth Mover's Distance between two weighted point sets, exactly (Typke et al. 2007, section 2.1).
 
     EMD(A, B) = min over flows of  sum f_ij d_ij / min(W, U)
 
@@ -7,7 +7,7 @@ distance 0, and the EMD is no metric when W and U differ. The proportional trans
 sets to the weight 1; everything is matched, and it obeys the triangle inequality.
 
 Points are rows (time, pitch) in units of the caller's choice; weights are not negative and not all zero. The optimum is
-exact up to rounding (about 1e-15); there is no approximation to choose.
+exact up to rounding (about 1e-15). There is no approximation to choose.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.native import kernels
-from roslin.represent.keys import KEYS, PROFILES, Key, local_keys
+from roslin.represent.keys import PROFILES, local_keys
 from roslin.types import Floats
 
 # -- ground distances: how far apart two notes are ---------------------------------------------------------------------
@@ -40,7 +40,7 @@ from roslin.types import Floats
 # so that equal pitches are at 0, a step between two tones of equal standing costs less than one that leaves the tonic
 # chord, and K grows with the interval as the Euclidean distance does. The key is that of the area around the two notes
 # (section 5): the notes of the document before and after the one that the query's note is laid onto (`local_keys`). The
-# query is transposed into the document and heard there, so its own notes have no say; and the area follows a document
+# query is transposed into the document and heard there, so its own notes are ignored; and the area follows a document
 # that modulates.
 
 
@@ -52,9 +52,9 @@ GROUNDS = {"euclidean": EUCLIDEAN, "cityblock": CITYBLOCK}
 STABILITY = 1.0
 
 
-def tonal_table(key: Key, stability: float = STABILITY) -> Floats:
-    """(128, 128): K of any two MIDI pitches in a key."""
-    profile = PROFILES[key.number]
+def tonal_table(key: int, stability: float = STABILITY) -> Floats:
+    """(128, 128): K of any two MIDI pitches in the key of this number."""
+    profile = PROFILES[key]
     rating = ((profile - profile.min()) / (profile.max() - profile.min()))[np.arange(128) % 12]
     steps = np.abs(np.subtract.outer(np.arange(128.0), np.arange(128.0)))
     table: Floats = steps * (1 + stability * np.abs(np.subtract.outer(rating, rating))) / (1 + stability / 2)
@@ -64,7 +64,7 @@ def tonal_table(key: Key, stability: float = STABILITY) -> Floats:
 @cache
 def tonal_tables() -> Floats:
     """(24, 128, 128): K of any two MIDI pitches in every key, by the number of the key."""
-    tables = np.array([tonal_table(key) for key in KEYS])
+    tables = np.array([tonal_table(key) for key in range(len(PROFILES))])
     tables.flags.writeable = False
     return tables
 
@@ -76,9 +76,9 @@ def tonal_costs(keys: npt.NDArray[np.int64], pitches: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A distance and the flow that costs it. `flow[i, j]` is the weight moved from point i of A to point j of B.
+    """A distance and its flow. `flow[i, j]` is the weight moved from point i of A to point j of B.
 
-    The cost of a cell is `flow * ground / flow.sum()`; all cells together are the distance.
+    The cost of a cell is `flow * ground / flow.sum()`. All cells together are the distance.
     """
 
     distance: float
@@ -133,7 +133,7 @@ def emd_many(
     *,
     proportional: bool = False,
 ) -> npt.NDArray[np.float64]:
-    """The Earth Mover's Distance of many pairs of point sets in one call; the `proportional` one if wanted."""
+    """The Earth Mover's Distance of many pairs of point sets in one call; or the `proportional` one."""
     lengths = {len(points_a), len(weights_a), len(points_b), len(weights_b)}
     if len(lengths) > 1:
         raise ArgumentError(f"as many sets of points and of weights on both sides; got {sorted(lengths)}")
@@ -188,7 +188,7 @@ def _ground(a: _Set, b: _Set, ground: str) -> Floats:
     if min(pitch_a.min(), pitch_b.min()) < 0 or max(pitch_a.max(), pitch_b.max()) > 127:
         raise ArgumentError("the tonal ground distance needs MIDI pitches, 0 to 127, in the second column")
     # The area around two notes has those of both sets, which lie in one frame; where the two are in different areas,
-    # both have a say.
+    # both matter.
     times, pitches = np.concatenate([a[0][:, 0], b[0][:, 0]]), np.concatenate([pitch_a, pitch_b])
     order, keys = np.lexsort((pitches, times)), np.empty(len(times), np.int64)
     keys[order] = local_keys(times[order], pitches[order], np.concatenate([a[1], b[1]])[order])

@@ -1,4 +1,4 @@
-"""What people judged: for every query, groups of documents, the most similar group first.
+"""People's judgements: for every query, groups of documents, the most similar group first.
 
 model           a truth, and the order of its candidates
 qrel            its files, and other forms of them

@@ -20,20 +20,16 @@ from roslin.types import Floats
 
 # -- preference votes, by segments -------------------------------------------------------------------------------------
 #
-# A vote answers "is A or B more similar to the query, or are they the same?".
+# Urbano et al. (2010, SIGIR workshop on crowdsourcing) asked 10 workers for each pair that a kind of quicksort needed.
+# All candidates are one segment. One of them, the pivot, is compared with the rest: clear winners go to a segment
+# before it, clear losers to one after it, all others stay with it. Each segment continues with another pivot until none
+# is left. The segments are the groups. The votes show which pairs were asked, so the sorting can be repeated: the pivot
+# is the candidate whose pairs with all others of its segment were asked first, or the smaller id of the last two.
 #
-# Urbano et al. 2010 (SIGIR workshop on crowdsourcing) asked 10 workers for each pair that a kind of quicksort needed.
-# All candidates are one segment. One of them, the pivot, is compared with the rest: what wins by a clear margin goes to
-# a segment before it, what loses to one after it, all others stay with it. Each segment goes on with another pivot
-# until none is left; segments are the groups. Votes say which pairs were asked, so the sorting can be done again from
-# them: a pivot is a candidate whose pairs with all others of its segment were asked, the earliest asked first.
-#
-# The margin is the lead in votes (for minus against) that counts, 2 by default: in the published lists every pair with
-# a lead of 2 or more of 10 has its order. Where the last pair of a segment could have had either as its pivot, which of
-# them it was is not recorded: the smaller id is taken.
+# A lead of 2 of 10 votes is clear by default, as in the published lists.
 
 
-# What a vote may say: for the first, for the second, or for neither.
+# A vote is for the first, for the second, or for neither.
 ANSWERS = {"a": (1, 0, 0), "b": (0, 1, 0), "s": (0, 0, 1)}
 
 
@@ -153,7 +149,7 @@ def segments(votes: QueryVotes, margin: int = 2) -> Groups:
 
 
 def _uncompared(query: str, votes: QueryVotes, groups: Groups) -> list[str]:
-    """A segment stays whole also where nobody was asked: that is no judgement, and worth saying."""
+    """Remarks on segments that stayed whole although no participant compared their pairs."""
     place = {id: k for k, id in enumerate(votes.documents)}
     compared = votes.compared
     notes = []
@@ -188,21 +184,20 @@ _PRIOR = 0.5
 
 # -- rankings, by strengths: Plackett-Luce -----------------------------------------------------------------------------
 #
-# An expert picks the most similar candidate of those left, each with a chance proportional to its strength, then the
-# next. What was left out is below everything ranked (`last`), or says nothing (`drop`). Tied candidates are picked from
-# the same set. A candidate that nobody ranked has no strength. Strengths are found by maximum likelihood with a weak
-# prior: half a win and half a loss against something of strength 1, which keeps them finite.
+# An expert picks the most similar candidate, each with a chance proportional to its strength, then the next of those
+# left. An omitted candidate is below everything ranked (`last`), or is ignored (`drop`). Tied candidates are picked
+# from the same set. A candidate without a rank has no strength. Strengths are found by maximum likelihood with a weak
+# prior that keeps them finite: half a win and half a loss against a strength of 1.
 #
-# Uncertainty is a bootstrap over experts. Few experts are alike in every resample, so the bootstrap alone would be sure
-# of what a single one said. That n experts put one candidate before another has a probability of 2^-n where nobody
-# prefers either: no p-value is below that, and an interval that would need a smaller one has no bounds.
+# Uncertainty is a bootstrap over experts. With few experts it would be too certain, so no p-value is below 2^-n, the
+# probability that n experts without a preference agree. An interval that would need a smaller one has no bounds.
 
 
 @dataclass(frozen=True, eq=False)
 class FittedStrengths:
     """Log strengths, mean 0, larger is more similar; `bootstrap` has the shape (resamples, documents).
 
-    `judges[i, j]`: how many experts said something of i and j. `left_out`: candidates that nobody ranked.
+    `judges[i, j]`: how many experts said something of i and j. `left_out`: candidates without a rank.
     """
 
     documents: tuple[str, ...]
@@ -281,7 +276,7 @@ def newton(
 ) -> tuple[Floats, Floats]:
     """The highest point of a concave function by Newton's method, and the curve (the negative Hessian) before it.
 
-    No step changes a value by more than `longest`; a step that changes none by `enough` is the last one.
+    No step changes a value by more than `longest`. A step that changes none by `enough` is the last one.
     """
     place, curve = start, np.empty((len(start), len(start)))
     for _ in range(steps if len(start) else 0):
@@ -346,7 +341,7 @@ def strength_groups(fitted: FittedStrengths | Strengths, method: Method) -> Grou
 
 
 def truth_of_strengths(fitted: Mapping[str, FittedStrengths], method: Method) -> Truth:
-    """The groups of every query. What nobody ranked is judged not relevant."""
+    """The groups of every query. Candidates without a rank are judged not relevant."""
     return Truth(
         {query: strength_groups(each, method) for query, each in fitted.items()},
         nonrelevant={query: each.left_out for query, each in fitted.items()},
@@ -364,12 +359,11 @@ def _notes(query: str, fitted: FittedStrengths, method: Method) -> list[str]:
 
 # -- preference votes, by strengths: Bradley-Terry with ties (Davidson 1970) -------------------------------------------
 #
-# With strengths s and a readiness to call it the same, v, a vote says i with a chance proportional to exp(s_i), j to
-# exp(s_j), and "the same" to v exp((s_i + s_j) / 2). Strengths are found by maximum likelihood with a weak prior
-# (normal, standard deviation 10), which keeps them finite where a candidate wins every vote. Pairs differ by the Wald
-# test on the difference of their strengths, and groups are made from these p-values as from those of ranks.
-#
-# Candidates that no chain of comparisons links have no common scale: such votes are refused.
+# With strengths s and a tendency v to call two candidates the same, a vote is for i with a probability proportional to
+# exp(s_i), for j to exp(s_j), and for neither to v exp((s_i + s_j) / 2). Strengths are found by maximum likelihood with
+# a weak prior (normal, standard deviation 10), which keeps them finite if a candidate wins every vote. Pairs differ by
+# the Wald test on the difference of their strengths. Candidates without a chain of comparisons between them are
+# refused.
 
 
 _PRIOR_WINS = 10.0**-2  # 1 / variance
@@ -422,11 +416,6 @@ def bradley_terry(votes: QueryVotes) -> Strengths:
     return Strengths(votes.documents, found[:size] - found[:size].mean(), covariance, float(found[size]))
 
 
-def vote_groups(votes: QueryVotes, method: Method) -> Groups:
-    """Groups by falling strength, where the rule of `method` finds differences."""
-    return strength_groups(bradley_terry(votes), method)
-
-
 def group_votes(votes: Iterable[Vote], rule: str = "all", tails: int = 2, alpha: float = 0.25) -> Truth:
     """A truth from preference votes by Bradley-Terry with ties: by falling strength, groups by the rule."""
     method = Method(rule, tails, alpha)
@@ -437,5 +426,5 @@ def group_votes(votes: Iterable[Vote], rule: str = "all", tails: int = 2, alpha:
             apart = f"{one[0]} and {others[0][0]}"
             reason = f"no chain of comparisons links {apart}, so there is no common scale for Bradley-Terry"
             raise ArgumentError(f"query {query}: {reason}")
-        groups[query] = vote_groups(counted, method)
+        groups[query] = strength_groups(bradley_terry(counted), method)
     return Truth(groups, name=f"bradley-terry-{method.name}")

@@ -1,4 +1,4 @@
-"""How well do the groups of a list agree with the tests between its candidates? (paper 004, section 4.1)
+"""How well do the groups of a list agree with the tests between its candidates? (Urbano et al. 2010, section 4.1)
 
 Walk down the list. At each candidate, the pivot, a retrieval system may return everything before it and everything in
 its group: the actual expansion. By the tests it should be allowed everything before it and what comes after it and does
@@ -7,8 +7,8 @@ empty: 1), and the consistency is the mean over all pivots but the last. A list 
 
 With two tails everything before the pivot is correct (ADR-2). With one (ADR-1) a candidate before it whose ranks are
 significantly greater is not: the list has the two in the wrong order. Two candidates differ if either one-tailed test
-says so. A correction for many tests applies to these tests as to those of the grouping. Paper 004 divides in an example
-where union and the larger of both sets are the same; GOLDEN.md, section 3.3.
+is significant. A correction for many tests applies to these tests as to those of the grouping. Urbano et al. divide in
+an example where union and the larger of both sets are the same; GOLDEN.md, section 3.3.
 """
 
 from __future__ import annotations
@@ -105,11 +105,12 @@ def list_consistency(
     for query, groups in truth.items():
         if query not in said:
             raise UnknownNameError("query", query, said)
-        lists[query] = _of_query(groups, said[query], method)
+        lists[query] = query_consistency(groups, said[query], method)
     return Consistency(lists, tails)
 
 
-def _of_query(groups: Groups, said: QueryRankings, method: Method) -> ListConsistency:
+def query_consistency(groups: Groups, said: QueryRankings, method: Method) -> ListConsistency:
+    """The consistency of one list with the rankings that it was made from."""
     place = {id: k for k, id in enumerate(said.documents)}
     documents = [id for group in groups for id in group]
     for id in documents:
@@ -188,19 +189,16 @@ def _triples(documents: list[str], differs: Flags, below: Flags | None) -> tuple
 
 # -- boundaries --------------------------------------------------------------------------------------------------------
 #
-# How sure is each line of a list? The ranks of two neighbouring groups, shuffled as if there were no line.
+# The certainty of each line of a list. A list that is not noise as a whole can still have spurious lines, because at
+# level 0.25 the tests find differences among equals. So each line has a separate test: each expert's ranks of the two
+# neighbouring groups are shuffled, arranged and grouped again. `p` is how often a line at least as strong appears. The
+# strength is the difference between the mean places of both groups among all their ranks (as for Mann-Whitney's U, so
+# that a careless expert counts no more than others), over sqrt(1/a + 1/b) for groups with a and b ranks.
 #
-# `null` says whether a whole list could be noise. A list with three true groups is not, and yet an eager function draws
-# lines inside them: at level 0.25 the tests find something among equals. So every line is asked for itself: each
-# expert's ranks of the documents of both groups are dealt out anew among those that this expert ranked, and arranged
-# and grouped again. `p` is how often a line at least as strong appears. For its strength all ranks of both groups are
-# put in one order, as for Mann-Whitney's U, so that a careless expert counts no more than others: it is the difference
-# between the mean places of the two groups, over sqrt(1/a + 1/b) for groups with a and b ranks.
-#
-# The confidence is the chance that the line is real: that of all pairs of documents, one from each of its groups, most
-# are truly in that order. It is 1 / (1 + 8 p). The form is that of a posterior chance; the 8 comes from simulated
-# studies, and holds for all six functions of paper 004 (dev/measurements/ground-truths.md shows how well). The sum of
-# what the confidences lack is the expected number of spurious lines.
+# The confidence is the chance that the line is real: that most pairs of documents, one from each group, are truly in
+# this order. It is 1 / (1 + 8 p), the form of a posterior chance. The 8 comes from simulated studies and holds for all
+# six functions of Urbano et al. (2010) (dev/measurements/ground-truths.md). What the confidences lack to 1 is in sum
+# the expected number of spurious lines.
 
 
 _ODDS = 8.0
@@ -210,7 +208,7 @@ _PAIRS_AT_ONCE = 600_000
 
 @dataclass(frozen=True)
 class Boundary:
-    """A line of a list: it stands between these two documents, the second of which begins a group.
+    """A boundary of a list: it is between these two documents, the second of which begins a group.
 
     `position` is that of the second one, from 0.
     """
@@ -269,7 +267,7 @@ def boundaries(grouped: Grouped, method: Method, shuffles: int = 1000, seed: int
 
 
 def _shuffled(ranks: Floats, copies: int, chance: np.random.Generator) -> Floats:
-    """(copies, experts, documents) Each expert's ranks dealt out anew; what an expert left out stays left out."""
+    """(copies, experts, documents) Each expert's ranks shuffled; candidates that an expert left out stay left out."""
     missing = np.isnan(ranks)
     keys = np.where(missing, np.inf, chance.random((copies, *ranks.shape)))
     drawn = np.take_along_axis(np.broadcast_to(ranks, keys.shape), np.argsort(keys, axis=-1), axis=-1)
@@ -286,7 +284,7 @@ def _arranged(lists: Floats) -> Floats:
 
 
 def _places(ranks: Floats) -> Callable[[Floats], Floats]:
-    """From ranks to places among all ranks given, ties at the mean of theirs; no rank has no place."""
+    """From ranks to places among all ranks given, ties at the mean of theirs. No rank has no place."""
     values, counts = np.unique(ranks[~np.isnan(ranks)], return_counts=True)
     middle = np.append(np.cumsum(counts) - (counts - 1) / 2, np.nan)
     return lambda lists: middle[np.searchsorted(values, np.where(np.isnan(lists), np.inf, lists))]

@@ -1,19 +1,19 @@
-"""From ranks to groups: walk down the arranged list and begin a new group where a candidate differs (paper 004, 4).
+"""From ranks to groups: walk down the arranged list, begin a group where a candidate differs (Urbano et al. 2010).
 
-A rule says which earlier candidates it must differ from:
+The rule selects the earlier candidates that it must differ from:
 
-  all    from every one in reach: large groups. With two tails this is the original of paper 002
+  all    from every one in reach: large groups. With two tails this is the original of Typke et al. (2007)
   any    from at least one in reach: small groups
   prev   from the one just before it
 
-The scope says what is in reach: `group`, the current group (paper 004), or `list`, everything before it (what paper 002
-says). `prev` looks at one candidate in either scope. A difference is a p-value below alpha, strictly; 0.25 in both.
+The scope limits these: `group`, the current group (Urbano et al. 2010), or `list`, everything before it (Typke et al.
+2007). `prev` looks at one candidate in either scope. A difference is a p-value below alpha, strictly; 0.25 in both.
 One-tailed tests ask whether the earlier candidate has the smaller ranks.
 
-`METHODS` has two whole methods by name. `typke2005` is the one of papers 002 and 004, and what `Method()` is. `roslin`,
-which `roslin truth group` and the dashboard of a study use, survives careless experts: a candidate that an expert left
-out counts as last, one that fewer than a quarter of the experts ranked is judged not relevant, and experts who failed
-the check of attention do not count.
+`METHODS` has two whole methods by name. `typke2005` is the one of Typke et al. (2007) and Urbano et al. (2010), and
+what `Method()` is. `roslin`, which `roslin truth group` and the dashboard of a study use, survives careless experts: a
+candidate that an expert left out counts as last, one that fewer than a quarter of the experts ranked is judged not
+relevant, and experts who failed the check of attention do not count.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from roslin.display.text import some_of
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.model import UNRANKED, Arranged, Groups, Truth, arrange, votes_needed
 from roslin.truth.rankings import QueryRankings, Rankings, as_rankings, attentive
@@ -43,14 +44,14 @@ SCOPES: dict[str, Callable[[Numbers], Numbers]] = {"group": lambda start: start,
 
 @dataclass(frozen=True)
 class Method:
-    """The method that makes groups from rankings. The defaults are those of papers 002 and 004.
+    """The method that makes groups from rankings. Its defaults are those of both papers.
 
-    `rule`, `scope`: when a candidate begins a group, as the module tells. `test`, `tails`, `alpha`: two candidates
-    differ where the p-value of this test (`roslin.truth.ranktests`) is below alpha. `correction`: of the p-values of a
-    list, `holm` or `bh`. `unranked`: a candidate that a participant omitted does not count (`drop`) or counts as
-    `last`. `min_votes`: the number of participants (below 1: their share) who must have ranked a candidate. Other
-    candidates are judged not relevant. `attention`: whether participants who failed the attention check are omitted
-    (`roslin.truth.agreement`).
+    `rule`, `scope`: when a candidate begins a group, as described for the module. `test`, `tails`, `alpha`: two
+    candidates differ where the p-value of this test (`roslin.truth.ranktests`) is below alpha. `correction` of the
+    p-values of a list: `holm` or `bh`. `unranked`: a candidate that a participant omitted does not count (`drop`) or
+    counts as `last`. `min_votes`: the number of participants (below 1: their share) who must have ranked a candidate.
+    Other candidates are judged not relevant. `attention`: whether participants who failed the attention check are
+    omitted (`roslin.truth.agreement`).
 
     >>> Method("any", tails=1).name, method_named("roslin").unranked
     ('Any-1', 'last')
@@ -85,7 +86,7 @@ class Method:
 
     @property
     def name(self) -> str:
-        """As in paper 004: All-2, Any-1, ..."""
+        """As in Urbano et al. (2010): All-2, Any-1, ..."""
         return f"{self.rule.capitalize()}-{self.tails}"
 
     def considered(self, rankings: Rankings) -> Rankings:
@@ -119,7 +120,7 @@ def method_named(name: str) -> Method:
 
 
 def function_named(name: str) -> Method:
-    """A function of paper 004 by its name; small and capital letters are the same.
+    """A function of Urbano et al. (2010) by its name; small and capital letters are the same.
 
     >>> function_named("any-1").rule
     'any'
@@ -180,7 +181,7 @@ def grouped_truth(rankings: Rankings, method: Method) -> Truth:
 
 
 def truth_of_groups(grouped: Mapping[str, Grouped], method: Method) -> Truth:
-    """The groups of every query. What nobody ranked, or too few did, is judged not relevant."""
+    """The groups of every query. Candidates that no or too few experts ranked are judged not relevant."""
     return Truth(
         {query: each.groups for query, each in grouped.items()},
         nonrelevant={query: each.arranged.left_out for query, each in grouped.items()},
@@ -224,10 +225,8 @@ def _notes(query: str, grouped: Grouped) -> list[str]:
         notes.append(f"query {query}: nobody ranked any candidate often enough; its list is empty")
     if grouped.arranged.by_few:
         few, needed = grouped.arranged.by_few, grouped.arranged.needed
-        named = ", ".join(few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
-        notes.append(
-            f"query {query}: judged not relevant, as fewer than {needed} of {len(experts)} experts ranked: {named}"
-        )
+        why = f"judged not relevant, as fewer than {needed} of {len(experts)} experts ranked"
+        notes.append(f"query {query}: {why}: {some_of(few)}")
     medians, means, votes = grouped.arranged.medians, grouped.arranged.means, grouped.arranged.votes
     same = (medians[1:] == medians[:-1]) & (means[1:] == means[:-1]) & (votes[1:] == votes[:-1])
     for k in np.flatnonzero(same):
@@ -238,7 +237,7 @@ def _notes(query: str, grouped: Grouped) -> list[str]:
 
 # -- panels ------------------------------------------------------------------------------------------------------------
 #
-# What truth would other experts have given? As many of them, drawn with replacement from those at hand, grouped anew.
+# What truth would other experts have given? As many of them, drawn with replacement from those at hand, grouped again.
 #
 # An expert who is drawn is drawn for all queries, with everything they said: what they share (a school, an instrument,
 # a bad day) stays together. An expert who is drawn twice counts as two.

@@ -1,8 +1,8 @@
-"""What a ground truth is: for every query, groups of document ids, the most similar group first.
+"""A ground truth: for every query, groups of document ids, the most similar group first.
 
-The order of groups is known, the order inside a group is not (paper 002, section 3.3). Three things may come with it:
-a gain for each group (how much a document of it is worth; TREC qrels have it), the documents that were judged and
-found not relevant (measures such as bpref count only these), and a name. `notes` says what a reader had to decide.
+The order of groups is known, the order inside a group is not (Typke et al. 2007, section 3.3). Three things may come
+with it: a gain for each group (how much a document of it is worth; TREC qrels have it), the documents that were judged
+and found not relevant (measures such as bpref count only these), and a name. `notes` has the decisions of its reader.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _QUERIES_SHOWN = 20
 
 
 class Truth(Mapping[str, Groups]):
-    """Maps a query to its groups. A value: nothing changes it.
+    """Maps a query to its groups. It is immutable.
 
     >>> truth = Truth({"q": [["a", "b"], ["c"]]})
     >>> truth["q"]
@@ -162,7 +162,7 @@ class Truth(Mapping[str, Groups]):
 
 
 def check_groups(groups: Iterable[Iterable[str]], query: str = "") -> Groups:
-    """The groups as tuples; an empty group, an id in two groups, or a text where a group should be is refused."""
+    """The groups as tuples. An empty group, an id in two groups, or a text where a group should be is refused."""
     of_query = f"query {query!r}: " if query else ""
     if isinstance(groups, (str, bytes)):
         raise ArgumentError(f"{of_query}the truth must be a list of groups of ids; got a text")
@@ -190,10 +190,10 @@ def check_groups(groups: Iterable[Iterable[str]], query: str = "") -> Groups:
 
 # -- arrangement -------------------------------------------------------------------------------------------------------
 #
-# The order of the candidates before they are grouped: by median rank, then mean (paper 002, section 3.3.1).
+# The order of the candidates before they are grouped: by median rank, then mean (Typke et al. 2007, section 3.3.1).
 #
 # The papers stop there. A tie of both is settled by the number of votes (more first), then by id, so that the same
-# rankings give the same list. What an unranked candidate counts is a choice:
+# rankings give the same list. The rank of an unranked candidate is a choice:
 #
 #   drop   it does not count: samples differ in size (the papers)
 #   last   it counts as the last place: the number of candidates of the query, or the largest rank where that is more
@@ -243,7 +243,7 @@ class Arranged:
 
     @property
     def thin(self) -> tuple[int, ...]:
-        """Positions of candidates that stand high by few votes: a later one has more than twice as many.
+        """Positions of candidates that rank high with few votes: a later one has more than twice as many.
 
         None where every expert's ranks count for every candidate.
         """
@@ -259,7 +259,7 @@ class Arranged:
 
 
 def votes_needed(min_votes: float, experts: int) -> int:
-    """How many of so many experts must have ranked a candidate: `min_votes` of them, or below 1 this share of them.
+    """The number of experts that must have ranked a candidate: `min_votes`, or below 1 this share of them.
 
     >>> votes_needed(5, 30), votes_needed(0.25, 30), votes_needed(0.25, 3)
     (5, 8, 1)
@@ -301,7 +301,7 @@ def counted_ranks(ranks: Floats, unranked: str) -> Floats:
 
 
 def arranged_order(ranks: Floats, votes: npt.NDArray[np.int64], by_id: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Positions in order, for ranks of shape (..., experts, documents); a candidate without votes comes last."""
+    """Positions in order, for ranks of shape (..., experts, documents). A candidate without votes comes last."""
     medians, means = _statistics(ranks)
     keys = np.broadcast_arrays(by_id, -votes, means, medians)
     order: npt.NDArray[np.int64] = np.lexsort(keys, axis=-1)

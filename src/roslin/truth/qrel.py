@@ -5,8 +5,8 @@
   JSON           see `write_truth`; also {query: [[id, ...], ...]} and {query: {id: relevance}}
   CSV, Parquet   a header with query, document, and group or relevance
 
-A file that judges a document twice (the MIREX 2005 lists do) is read with the first judgement, and the truth's `notes`
-say so; they also count the lines whose relevance is below 0. Any of these may be compressed (`.gz`, `.zst`).
+A file that judges a document twice (the MIREX 2005 lists do) is read with the first judgement and a remark in the
+truth's `notes`. They also count the lines whose relevance is below 0. Any of these may be compressed (`.gz`, `.zst`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from roslin.display.text import counted
+from roslin.display.text import counted, some_of
 from roslin.errors import ArgumentError, FormatError, Problem, UnknownNameError, shortened
 from roslin.rows import (
     Row,
@@ -43,7 +43,7 @@ from roslin.truth.model import Truth
 _JSON_FORMAT = "roslin-truth"
 _NO_ITERATION = {"0", "Q0"}
 _FIRST_ITERATION = {"1"}
-_NAMED = 5  # so many repeated judgements are named; the rest is counted
+_NAMED = 5  # this many repeated judgements are named; the rest is counted
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -71,10 +71,10 @@ def read_truth(source: str | Path | Mapping[str, Any] | Truth | Any, format: str
 
 
 def _read_columns(path: Path) -> Truth:
-    """Grouped or TREC, told by the first two columns, which are a list and a query, or a query and an iteration.
+    """Grouped or TREC, by the first two columns, which are a list and a query, or a query and an iteration.
 
-    The iteration is 0 (or Q0) on every line in most files; some have 1, or several numbers. Then the first column
-    decides: a grouped qrel holds one list, so that it is the same on every line. The notes say what was decided.
+    The iteration is 0 (or Q0) on every line in most files. Some have 1, or several numbers. Then the first column
+    decides: a grouped qrel holds one list, so that it is the same on every line. The notes list the decisions.
     """
     rows = list(column_rows(path, ("list", "query", "document", "group")))
     firsts, seconds = ({row.cells[place] for row in rows} for place in (0, 1))
@@ -83,7 +83,7 @@ def _read_columns(path: Path) -> Truth:
     others = seconds - _NO_ITERATION
     is_mixed = seconds != others and all(map(str.isdecimal, others))
     if len(firsts) > 1:
-        # Several queries, and fewer iterations than that; a second list would have queries of its own.
+        # Several queries, and fewer iterations than that; a second list would have other queries.
         if is_mixed or (len(seconds) < len(firsts) and all(map(str.isdecimal, seconds))):
             iterations = shortened(", ".join(sorted(seconds)))
             note = f"{path}: read as TREC qrels: the first column has queries, the second iterations ({iterations})"
@@ -181,7 +181,7 @@ def _from_table(rows: Iterable[tuple[dict[str, Any], int]], name: str, file: str
 
 
 def _grouped(judgements: Iterable[tuple[str, str, int, int]], name: str, file: str, known: Sequence[str] = ()) -> Truth:
-    """Group numbers give the order; a number that is left out is no empty group."""
+    """Group numbers give the order. A number that is left out is no empty group."""
     by_query: dict[str, dict[int, list[str]]] = {}
     notes = list(known)
     for query, document, group, line in _once(judgements, file, notes):
@@ -262,7 +262,7 @@ def write_truth(truth: Truth, path: str | Path, format: str | None = None) -> No
 
 
 def truth_writer(path: str | Path, format: str | None = None) -> Callable[[Truth], str]:
-    """What makes the text of a file with this name, or in this format; one that is not known is refused."""
+    """The function that makes the text of a file with this name, or in this format. An unknown one is refused."""
     ending = Path(path).suffix.lower()
     if format is not None:
         if format not in WRITERS:
@@ -334,7 +334,7 @@ def convert_truth(truth: Truth, output: str | Path, format: str | None = None) -
 
 
 def losses(truth: Truth, written: Truth) -> list[str]:
-    """What the second truth, read from a file that the first was written to, does not have or has otherwise.
+    """The differences of the second truth, read from a file that the first was written to.
 
     >>> losses(Truth({"q": [["a"]], "r": []}, name="mine"), Truth({"q": [["a"]]}, name="mine"))
     ['query r is lost: it has no judgement']
@@ -343,7 +343,8 @@ def losses(truth: Truth, written: Truth) -> list[str]:
     lost = [query for query in truth if query not in written]
     said = []
     if lost:
-        said.append(f"{_queries(lost)} {'is' if len(lost) == 1 else 'are'} lost: {_it(lost)} no judgement")
+        are, have = ("is", "it has") if len(lost) == 1 else ("are", "they have")
+        said.append(f"{_queries(lost)} {are} lost: {have} no judgement")
     gains = [query for query in kept if truth.gains(query) != written.gains(query)]
     if gains:
         said.append(f"gains are lost for {_queries(gains)}: only the order of the groups is kept")
@@ -358,12 +359,7 @@ def losses(truth: Truth, written: Truth) -> list[str]:
     return said
 
 
-def _it(queries: Sequence[str]) -> str:
-    return "it has" if len(queries) == 1 else "they have"
-
-
-def _queries(queries: Sequence[str], most: int = 5) -> str:
+def _queries(queries: Sequence[str]) -> str:
     if len(queries) == 1:
         return f"query {queries[0]}"
-    more = f" and {len(queries) - most} more" if len(queries) > most else ""
-    return f"{counted(len(queries), 'query', 'queries')} ({', '.join(queries[:most])}{more})"
+    return f"{counted(len(queries), 'query', 'queries')} ({some_of(queries)})"

@@ -1,4 +1,5 @@
-"""What experts said: for every query, who gave which rank to which candidate (paper 002, sections 3.2.3 and 3.3.1).
+"""Experts' rankings: for every query, the rank that each expert gave each candidate (Typke et al. 2007, sections 3.2.3
+and 3.3.1).
 
 Rank 1 is the most similar. A candidate that an expert left out has no rank from them. Ranks of one query are a table of
 shape (experts, documents) with NaN where there is none. Read from
@@ -31,6 +32,7 @@ from roslin.rows import (
     frame_rows,
     is_frame,
     is_missing,
+    named,
     number,
     read_json,
     refuse,
@@ -60,7 +62,7 @@ class QueryRankings:
 
 
 class Rankings(Mapping[str, QueryRankings]):
-    """Maps a query to its ranks. A value: nothing changes it.
+    """Maps a query to its ranks. It is immutable.
 
     >>> said = as_rankings([("q", "ann", "a", 1), ("q", "ann", "b", 2), ("q", "bob", "a", 1), ("q", "bob", "b", None)])
     >>> said["q"].ranks
@@ -111,7 +113,7 @@ class Rankings(Mapping[str, QueryRankings]):
 
 
 class _Places:
-    """Judgements as they come, and where each stands: in a line of a file, or in a row or judgement that is counted."""
+    """Judgements in their order with their places: a line of a file, or the number of a row or judgement."""
 
     def __init__(self, file: str = "", unit: str = "row", *, ties: bool = True, queries: Sequence[str] | None = None):
         self.file, self.unit, self.ties, self.queries = file, unit, ties, queries
@@ -127,7 +129,8 @@ class _Places:
     def take(self, row: Sequence[Any], line: int) -> None:
         """Check one judgement and keep it."""
         query, expert, document = (
-            _named(value, name, self.at(line)) for value, name in zip(row[:3], _COLUMNS[:3], strict=True)
+            named(value.strip() if isinstance(value, str) else value, name, **self.at(line))
+            for value, name in zip(row[:3], _COLUMNS[:3], strict=True)
         )
         if self.queries is not None and query not in self.queries:
             known = ", ".join(map(shortened, self.queries))
@@ -174,13 +177,6 @@ def _slips(ranks: Mapping[str, float]) -> Iterator[tuple[str, str]]:
         if len(tied) > 1 and rank == int(rank) and not is_mean and not has_room:
             yield tied[0], tied[1]
         before += len(tied)
-
-
-def _named(value: Any, what: str, place: dict[str, Any]) -> str:
-    text = "" if is_missing(value) else str(value).strip()
-    if not text:
-        raise refuse(f"no {what}", expected="a name", found="nothing", **place)
-    return text
 
 
 def _rank(value: Any, place: dict[str, Any]) -> float:
@@ -251,7 +247,7 @@ def _take_json(value: Any, places: _Places) -> None:
 
 
 def _said(said: Any, where: str, file: str) -> Iterator[tuple[str, Any]]:
-    """What one expert said of one query: ranks by document, or documents in order with ties in lists."""
+    """One expert's answer to one query: ranks by document, or documents in order with ties in lists."""
     if isinstance(said, dict):
         yield from said.items()
         return
@@ -342,9 +338,9 @@ def krippendorff_alpha(rankings: QueryRankings) -> float:
 class Expert:
     """How one expert agrees with the others: the mean rank correlation with their mean order, over `queries` queries.
 
-    `z` says how far that is above chance, in standard deviations. An outlier is more than three deviations below the
-    median expert. A deviation is the scaled median deviation of all experts, and at least what chance alone does to
-    an agreement over as many candidates: with a handful of candidates nobody can be told to be one.
+    `z` is its distance above chance, in standard deviations. An outlier is more than three deviations below the median
+    expert. A deviation is the scaled median deviation of all experts, and at least what chance alone does to an
+    agreement over as many candidates: with a handful of candidates no expert can be called one.
     """
 
     expert: str
@@ -355,7 +351,7 @@ class Expert:
 
 
 def experts(rankings: Rankings) -> list[Expert]:
-    """Every expert, the least agreeing first. Who judged nothing that can be compared has no agreement (NaN)."""
+    """Every expert, the least agreeing first. An expert without comparable judgements has no agreement (NaN)."""
     found: dict[str, list[tuple[float, int]]] = {name: [] for name in rankings.experts}
     for each in rankings.values():
         if len(each.experts) < 2:
@@ -404,7 +400,7 @@ class Attention:
 
 
 def attention(rankings: Rankings) -> list[Attention]:
-    """The attention check of paper 002, section 3.2.4, for everybody who had one."""
+    """The attention check of Typke et al. (2007), section 3.2.4, for everybody who had one."""
     shown: dict[str, list[bool]] = {}
     for query, each in rankings.items():
         if query not in each.documents:

@@ -9,9 +9,9 @@ twice the smaller of `less[i, j]` and `less[j, i]`, at most 1 (`two_tailed`).
   permutation  Mann-Whitney U, all permutations of small samples, else a seeded sample of 9,999 of them
   paired       Wilcoxon's signed ranks of those who ranked both, normal, corrected for ties and continuity
 
-U counts the pairs x > y, ties half (paper 004, appendix). For all pairs of candidates it is a product of two matrices:
-how many gave rank r to i, times how many gave less than r to j. So are the tie terms, because
-sum (a + b)^3 = sum a^3 + 3 a^2 b + 3 a b^2 + b^3. That makes thousands of shuffled rankings cheap.
+U counts the pairs x > y, ties half (Urbano et al. 2010, appendix). For all pairs of candidates it is a product of two
+matrices: how many gave rank r to i, times how many gave less than r to j. So are the tie terms, because sum (a + b)^3 =
+sum a^3 + 3 a^2 b + 3 a b^2 + b^3. That makes thousands of shuffled rankings cheap.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from roslin.types import Floats
 _MOST_EXACT = 60 * 60
 _FEW = 10 * 10
 _SAMPLED_PERMUTATIONS = 9_999
-_SEED = 2005
+_DRAWS_SEED = 2005
 
 
 def pairwise_less(ranks: Floats, test: str = "asymptotic", *, quick: bool = False) -> Floats:
@@ -130,7 +130,7 @@ def _permutation(ranks: Floats) -> Floats:
             if len(samples[i]) * len(samples[j]) > _FEW:
                 pairs.setdefault(len(samples[i]) + len(samples[j]), []).append((i, j))
         for total, of_this_size in pairs.items():
-            chance = np.random.default_rng((_SEED, total))
+            chance = np.random.default_rng((_DRAWS_SEED, total))
             orders = chance.permuted(np.broadcast_to(np.arange(total), (_SAMPLED_PERMUTATIONS, total)), axis=1)
             for i, j in of_this_size:
                 less[(*index, i, j)], less[(*index, j, i)] = _sampled_tails(samples[i], samples[j], orders)
@@ -175,8 +175,8 @@ TESTS: dict[str, Callable[[Floats], Floats]] = {
     "permutation": _permutation,
     "paired": _paired,
 }
-# What stands for a test that is done a million times: the exact one where samples are small and the normal distribution
-# is wrong; else the asymptotic one, which is then within 0.03 of it.
+# The test for a million uses: the exact one where samples are small and the normal distribution is wrong; else the
+# asymptotic one, which is then within 0.03 of it.
 _QUICK_TESTS = {**TESTS, "exact": _exact_where_small, "permutation": _exact_where_small}
 
 
@@ -209,7 +209,7 @@ CORRECTIONS = ("holm", "bh")
 
 
 def _corrected(p: Floats, correction: str) -> Floats:
-    """Corrected p-values along the last axis, in their own order. An infinite one stands for no test."""
+    """Corrected p-values along the last axis, in their own order. An infinite one means that there is no test."""
     order = np.argsort(p, axis=-1, kind="stable")
     rising, places = np.take_along_axis(p, order, axis=-1), np.arange(p.shape[-1])
     count = np.maximum(np.count_nonzero(np.isfinite(p), axis=-1)[..., None], 1).astype(np.float64)

@@ -6,7 +6,7 @@
                   noise^k
 
 The candidates of query q1 are q1 itself (where `include_query`) and q1-d01, q1-d02, ...: their true order, each on a
-level of its own. Or a truth is given: then its groups are the levels, and inside a group nobody prefers anything.
+separate level. Or a truth is given: then its groups are the levels, and there are no preferences inside a group.
 `dropout` is the share of candidates that an expert leaves out, from the end of their list. A share `carelessness` of
 the experts, the same ones in all queries, ranks at random.
 """

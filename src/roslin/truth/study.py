@@ -4,9 +4,9 @@
     print(found)
     found.truth
 
-For every query: its groups, how many groups noise would give, how sure each line is, which candidates stand high by few
-votes, how consistent the list is, how far the experts agree, and how many more of them neighbours would need. `roslin
-truth group` and the report show the same study.
+For every query: its groups, how many groups noise would give, how certain each boundary is, which candidates rank high
+with few votes, how consistent the list is, how far the experts agree, and how many more of them neighbours would need.
+`roslin truth group` and the report show the same study.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from roslin.display.table import FrameLibrary, Table
-from roslin.display.text import counted
+from roslin.display.text import counted, some_of
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.truth.choice_models import (
     FittedStrengths,
     QueryVotes,
     Vote,
+    bradley_terry,
     count_votes,
     group_votes,
     plackett_luce,
@@ -33,9 +34,8 @@ from roslin.truth.choice_models import (
     segments,
     strength_groups,
     truth_of_strengths,
-    vote_groups,
 )
-from roslin.truth.consistency import Boundary, ListConsistency, boundaries, list_consistency, spurious
+from roslin.truth.consistency import Boundary, ListConsistency, boundaries, query_consistency, spurious
 from roslin.truth.grouping import Grouped, Method, group_starts, groups_of, truth_of_groups
 from roslin.truth.model import Groups, Truth, arranged_order, counted_ranks, votes_needed
 from roslin.truth.rankings import QueryRankings, Rankings, as_rankings, kendall_w, krippendorff_alpha
@@ -65,8 +65,7 @@ class QueryStudy:
     @property
     def sentence(self) -> str:
         """Groups found beside groups of noise, in words."""
-        count = len(self.grouped.starts)
-        return self.null.sentence() if self.null else f"{count} group{'' if count == 1 else 's'}"
+        return self.null.sentence() if self.null else counted(len(self.grouped.starts), "group")
 
     @property
     def line_at(self) -> dict[int, Boundary]:
@@ -80,18 +79,18 @@ class QueryStudy:
 
     @property
     def doubts(self) -> list[str]:
-        """What not to trust, a sentence each: lines that may be spurious, candidates that stand high by few votes."""
+        """Doubts, one sentence each: boundaries that may be spurious, candidates that rank high with few votes."""
         arranged, said = self.grouped.arranged, []
         if self.boundaries:
             doubtful = [line.below for line in self.boundaries if line.is_doubtful]
-            which = f"; more likely spurious than real: above {_names(doubtful)}" if doubtful else ""
+            which = f"; more likely spurious than real: above {some_of(doubtful)}" if doubtful else ""
             lines = counted(len(self.boundaries), "line")
             said.append(f"about {spurious(self.boundaries):.1f} of {lines} may be spurious{which}")
         if arranged.thin:
             thin = [f"{arranged.documents[k]} ({arranged.votes[k]})" for k in arranged.thin]
             most = arranged.votes[min(arranged.thin) :].max()
             said.append(
-                f"high by few votes: {_names(thin)}; later candidates have up to {most} "
+                f"high by few votes: {some_of(thin)}; later candidates have up to {most} "
                 "(--min-votes or --unranked last would change that)"
             )
         return said
@@ -196,11 +195,6 @@ class Study:
         return self.summary, self.lists().only(*SHOWN)
 
 
-def _names(names: list[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
 def study_rankings(
     rows: Iterable[Any],
     method: Method | None = None,
@@ -227,19 +221,10 @@ def study_rankings(
     for number, (query, said) in enumerate(considered.items()):
         progress(number, query)
         grouped = groups_of(said, chosen)
-        consistency = list_consistency(
-            Truth({query: grouped.groups}),
-            considered,
-            tails=1,
-            alpha=chosen.alpha,
-            test=chosen.test,
-            unranked=chosen.unranked,
-            correction=chosen.correction,
-        )
         found[query] = QueryStudy(
             grouped,
             null_groups(said, chosen, shuffles, seed, grouped=grouped) if shuffles else None,
-            consistency.lists[query],
+            query_consistency(grouped.groups, said, replace(chosen, tails=1)),
             more_experts(said, chosen, seed=seed) if power else [],
             kendall_w(said),
             krippendorff_alpha(said),
@@ -338,7 +323,10 @@ def study_votes(
     if model == "segments":
         truth, group = segment_votes(votes, margin), partial(segments, margin=margin)
     else:
-        truth, group = group_votes(votes, chosen.rule, chosen.tails, chosen.alpha), partial(vote_groups, method=chosen)
+        truth, group = (
+            group_votes(votes, chosen.rule, chosen.tails, chosen.alpha),
+            lambda each: strength_groups(bradley_terry(each), chosen),
+        )
     nulls = {}
     for number, (query, votes_of) in enumerate(count_votes(votes).items() if shuffles else ()):
         progress(number, query)
@@ -348,20 +336,18 @@ def study_votes(
 
 # -- groups of noise ---------------------------------------------------------------------------------------------------
 #
-# How many groups would pure noise give? The same procedure on shuffled rankings or votes, beside every grouping.
+# The number of groups that noise gives: the same procedure on shuffled rankings or votes.
 #
-# Each expert's ranks are dealt out anew among all candidates of the query, those left unranked included: nobody prefers
-# anything, and everybody still ranks as many as they did. The right number of groups is then 1. At alpha 0.25 the more
-# eager functions of paper 004 find several (Any-1 about 5 among 20 candidates), although their lists are the most
-# consistent: consistency alone does not say that a group is real.
+# Each expert's ranks are shuffled among all candidates of the query, including unranked ones. The right number of
+# groups is then 1. At alpha 0.25 the more eager functions of Urbano et al. (2010) find several (Any-1 about 5 among 20
+# candidates), although their lists are the most consistent: consistency alone does not make a group real.
 #
-# A thousand shuffles are a million tests. Exact and permutation tests are done on shuffles only where both samples are
-# small (`ranktests`); for larger ones the asymptotic test, within 0.03 of them, stands in. Likewise the bootstrap of
-# Plackett-Luce is done to first order.
+# A thousand shuffles are a million tests. Exact and permutation tests are made only where both samples are small, else
+# the asymptotic test, which is within 0.03 of them. The bootstrap of Plackett-Luce is made to first order.
 #
-# Preference votes are shuffled pair by pair: as many say "the same" as did, dealt out anew among all pairs that were
-# asked, and a coin decides every other vote. Segments end where a pair was not asked, and shuffled votes soon lead to
-# such pairs: what they say of segments is too few rather than too many.
+# Preference votes are shuffled pair by pair: the votes for neither are spread over all pairs that were asked, and a
+# coin decides every other vote. Segments end at pairs that were not asked, so their estimate is too low rather than too
+# high.
 
 
 # Shuffles done at once, so that p-values of all pairs of 1,000 shuffles of 50 candidates take some 20 MB, not 800.
@@ -387,8 +373,9 @@ class NullGroups:
 
     def sentence(self, what: str = "rankings") -> str:
         """Groups found beside groups of noise, in words."""
-        found = f"{self.found} group{'' if self.found == 1 else 's'}"
-        return f"{found}; shuffled {what} give {self.mean:.1f} (as many or more: p = {self.p:.2g})"
+        return (
+            f"{counted(self.found, 'group')}; shuffled {what} give {self.mean:.1f} (as many or more: p = {self.p:.2g})"
+        )
 
 
 def null_groups(

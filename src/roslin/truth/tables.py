@@ -1,4 +1,4 @@
-"""What is known of a truth as tables: experts, consistency, strengths, groups, neighbours. `study` has its own."""
+"""Tables of a truth: experts, consistency, strengths, groups, neighbours. `study` has its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from operator import attrgetter
 
 import numpy as np
-import numpy.typing as npt
 
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, UnknownNameError
@@ -18,7 +17,7 @@ from roslin.truth.grouping import Method, groups_of
 from roslin.truth.model import Groups, Truth
 from roslin.truth.rankings import QueryRankings, Rankings, attention, experts
 from roslin.truth.ranktests import pairwise_less, u_statistics
-from roslin.types import Floats
+from roslin.types import Floats, Numbers
 
 
 def people(rankings: Rankings, left_out: Collection[str] = ()) -> Table:
@@ -103,14 +102,14 @@ def likenesses(found: Sequence[Likeness]) -> Table:
 
 
 def places(found: Sequence[PlacedTwice]) -> Table:
-    """A row for each document of which two truths do not say the same."""
+    """A row for each document on which two truths differ."""
     columns = tuple(field.name for field in fields(PlacedTwice))
     note = "group 0: judged not relevant; an empty group: not in that truth"
     return Table(columns, tuple(map(asdict, found)), "Documents that differ", note, key="documents")
 
 
 def neighbours(found: Mapping[str, list[Neighbours]]) -> Table:
-    """A row for each pair of neighbours: how many more experts would tell them apart."""
+    """A row for each pair of neighbours: how many more experts would separate them."""
     columns = ("query", "first", "second", "p", "chance", "experts", "needed", "more")
     rows = [(query, *attrgetter(*columns[1:])(pair)) for query, pairs in found.items() for pair in pairs]
     return Table.of(columns, rows, "How many more experts", key="neighbours")
@@ -123,13 +122,13 @@ def neighbours(found: Mapping[str, list[Neighbours]]) -> Table:
 
 @dataclass(frozen=True)
 class Likeness:
-    """One query: are the groups the same, and what do the two say of each pair of documents that both have?
+    """The likeness of one query's groups and of each pair of documents that both truths have.
 
-    `agree`: the same (one first, the other first, or together). `looser`: only one of the truths tells them apart.
-    `reversed`: opposite orders. The three are shares of all pairs and sum to 1; NaN where there is no pair.
-    `only` and `other_only`: documents that the other truth does not have in a group. `regrouped`: documents that only
-    one of the truths tells apart from some other. `moved`: documents that some other has passed. `tau`: Kendall's
-    tau-b of the group numbers, NaN where either has one group.
+    `agree`: the same (one first, the other first, or together). `looser`: only one of the truths separates them.
+    `reversed`: opposite orders. The three are shares of all pairs and sum to 1; NaN where there is no pair. `only` and
+    `other_only`: documents that the other truth does not have in a group. `regrouped`: documents that only one of the
+    truths separates from some other. `moved`: documents that some other has passed. `tau`: Kendall's tau-b of the group
+    numbers, NaN where either has one group.
     """
 
     query: str
@@ -149,9 +148,9 @@ class Likeness:
 
 @dataclass(frozen=True)
 class PlacedTwice:
-    """A document of which two truths do not say the same: its group in each, None where it is in none.
+    """A document on which two truths differ: its group in each, None where it is in none.
 
-    A group of 0: judged not relevant. `looser` and `reversed` count the documents that only one truth tells apart from
+    A group of 0: judged not relevant. `looser` and `reversed` count the documents that only one truth separates from
     it, and those that are on the other side of it.
     """
 
@@ -178,15 +177,13 @@ def compare_truths(truth: Truth, other: Truth) -> list[Likeness]:
 def placed_otherwise(truth: Truth, other: Truth) -> list[PlacedTwice]:
     """Every document that is not with, before and after the same others in both truths; queries that both have.
 
-    The number of a group alone says little: a line more at the head of a list counts all later groups up.
+    The number of a group alone means little: one more boundary at the head of a list counts all later groups up.
     """
     return [each for query in truth if query in other for each in _placed(query, truth, other)]
 
 
 def _compare(query: str, groups: Groups, other: Groups) -> Likeness:
-    ours, theirs = _numbers(groups), _numbers(other)
-    shared = [id for id in ours if id in theirs]
-    first, second = _orders(ours, shared), _orders(theirs, shared)
+    ours, theirs, shared, first, second = _both(groups, other)
     upper = np.triu_indices(len(shared), 1)
     said, other_said = first[upper], second[upper]
     pairs = len(said) or float("nan")
@@ -211,9 +208,7 @@ def _compare(query: str, groups: Groups, other: Groups) -> Likeness:
 
 
 def _placed(query: str, truth: Truth, other: Truth) -> Iterator[PlacedTwice]:
-    ours, theirs = _numbers(truth[query]), _numbers(other[query])
-    shared = [id for id in ours if id in theirs]
-    first, second = _orders(ours, shared), _orders(theirs, shared)
+    ours, theirs, shared, first, second = _both(truth[query], other[query])
     turned = (first * second < 0).sum(axis=1).tolist()
     looser = ((first != second).sum(axis=1) - turned).tolist()
     counts = dict(zip(shared, zip(looser, turned, strict=True), strict=True))
@@ -229,27 +224,25 @@ def _group(id: str, numbers: dict[str, int], nonrelevant: tuple[str, ...] | None
     return numbers.get(id, 0 if id in (nonrelevant or ()) else None)
 
 
-def _orders(numbers: dict[str, int], documents: list[str]) -> npt.NDArray[np.int64]:
-    """(n, n) For each pair: -1 where the first is in the earlier group, 0 where both are in one, else 1."""
-    groups = np.array([numbers[id] for id in documents], dtype=np.int64)
-    order: npt.NDArray[np.int64] = np.sign(groups[:, None] - groups)
-    return order
+def _both(groups: Groups, other: Groups) -> tuple[dict[str, int], dict[str, int], list[str], Numbers, Numbers]:
+    """The group of each document in both truths, the n documents of both, and (n, n) their order in either.
 
-
-def _numbers(groups: Groups) -> dict[str, int]:
-    return {id: number for number, group in enumerate(groups, start=1) for id in group}
+    The order of a pair is -1 where the first is in the earlier group, 0 where both are in one, else 1.
+    """
+    ours, theirs = ({id: k for k, group in enumerate(each, start=1) for id in group} for each in (groups, other))
+    shared = [id for id in ours if id in theirs]
+    placed = [np.array([numbers[id] for id in shared], dtype=np.int64) for numbers in (ours, theirs)]
+    first, second = (np.sign(each[:, None] - each) for each in placed)
+    return ours, theirs, shared, first, second
 
 
 # -- power -------------------------------------------------------------------------------------------------------------
 #
-# How many more experts does a query need before two neighbours of its list separate?
-#
-# The experts at hand stand for all that could be asked: so many of them are drawn, with replacement, a few hundred
-# times, and each time the test of the method is done. The smallest number of experts for which the test finds the
-# difference in the order of the list often enough (the power) is looked for, to within a tenth. Experts who leave
-# candidates out do so in the draws as well, so the answer counts experts, not ranks. It is as uncertain as the ranks at
-# hand: read it as an order of magnitude. A correction for many tests is left out of account, and makes more experts
-# needed.
+# The number of experts that separates two neighbours of a list. Experts are drawn from those at hand, with replacement,
+# a few hundred times, and tested by the method each time. The result is the smallest number, to within a tenth, with
+# which the test finds the difference often enough (the power). Experts who omit candidates do so in the draws too, so
+# the result counts experts, not ranks. It is an order of magnitude, and ignores the correction for many tests, which
+# would need more experts.
 
 
 MOST_EXPERTS = 300
@@ -262,7 +255,7 @@ class Neighbours:
     """Two candidates next to each other: the p-value now, the chance of a smaller rank (ties half), and the experts.
 
     `experts` were asked, `needed` is how many should be. Two that differ already need no more. `needed` and `more` are
-    None where not even MOST_EXPERTS like these would do, and where a single rank says nothing about others.
+    None where not even MOST_EXPERTS like these would do, and where a single rank is no evidence for others.
     """
 
     first: str
@@ -316,7 +309,7 @@ def _needed(ranks: Floats, method: Method, power: float, seed: int) -> int | Non
 
 
 def _power(ranks: Floats, experts: int, method: Method, seed: int) -> float:
-    """How often so many experts, drawn from those at hand, tell the first candidate from the second."""
+    """How often this many experts, drawn from those at hand, separate the first candidate from the second."""
     drawn = np.random.default_rng(seed).integers(len(ranks), size=(_DRAWN_PANELS, experts))
     less = pairwise_less(ranks[drawn], method.test, quick=True)[:, 0, 1]
     return float(np.mean(np.minimum(1.0, method.tails * less) < method.alpha))

@@ -1,8 +1,7 @@
 """Named values: frozen, with checked parameters, one way to write them, registries and plug-ins.
 
 parameters   rules for parameters, declared beside the defaults; the base of matchers, metrics and settings
-grammar      `nDCG(base=3)@10`, `fuse(dp, emd, weights=(2, 1))`: one reader for all names
-registry     the known names and their owners
+registry     which names exist, and one reader for all of them: `nDCG(base=3)@10`, `fuse(dp, emd, weights=(2, 1))`
 plugins      code of others: by entry point, from a file, or a plain function
 """
 

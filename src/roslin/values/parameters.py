@@ -14,7 +14,7 @@ parameters, each declared with a rule:
         tempos: tuple[float, ...] = reals((1.0,), above=0)
 
 The `repr` has the parameters that differ from their defaults, `dp(place='inside')`. Its members come first,
-`fuse(dp, emd)`, and a cutoff last, `nDCG@10`. `grammar` reads that text back.
+`fuse(dp, emd)`, and a cutoff last, `nDCG@10`. `registry` reads that text back.
 
 A rule checks a value and brings it into one form, so that equal values have equal names: 3 becomes 3.0 where a number
 may have a fraction, a list becomes a tuple, a number alone becomes a tuple of one where several may be given, a numpy
@@ -39,7 +39,7 @@ _LONGEST_SHOWN = 80
 
 
 class WrongValueError(Exception):
-    """A value that a rule refuses; `check` turns it into an error with the parameter and its owner."""
+    """A value that a rule refuses. `check` turns it into an error with the parameter and its owner."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Rule:
 
 
 def whole(default: int | None, *, least: int = 1, most: int = MOST_RANKS, optional: bool | None = None) -> Any:
-    """A whole number, both ends included. It may be None where the default is, or where it is `optional`."""
+    """A whole number, both ends included. None is allowed if it is the default, or with `optional`."""
     return _field(default, _whole(least, most), optional)
 
 
@@ -69,7 +69,7 @@ def real(
     most: float = math.inf,
     optional: bool | None = None,
 ) -> Any:
-    """A finite number; `above` and `below` are excluded, `least` and `most` are not. None as for `whole`."""
+    """A finite number; `above` and `below` are excluded, `least` and `most` are not. None is allowed as for `whole`."""
     return _field(default, _real(above, below, least, most), optional)
 
 
@@ -92,7 +92,7 @@ def reals(
 
 
 def choice(default: str, *known: str) -> Any:
-    """One of several names; a name made of digits may be given as a number."""
+    """One of several names. A name made of digits may be given as a number."""
 
     def read(value: Any) -> str:
         if not isinstance(value, (str, int)) or str(value) not in known:
@@ -114,7 +114,7 @@ def flag(default: bool) -> Any:
 
 
 def text(default: str | None = "", *, optional: bool | None = None) -> Any:
-    """Any text. None as for `whole`."""
+    """Any text. None is allowed as for `whole`."""
 
     def read(value: Any) -> str:
         if not isinstance(value, str):
@@ -174,7 +174,7 @@ def _real(above: float, below: float, least: float, most: float) -> Rule:
 
 
 def _several(each: Rule, least: int) -> Rule:
-    """A tuple of values for which `each` is the rule; one number alone is a tuple of one."""
+    """A tuple of values for which `each` is the rule. One number alone is a tuple of one."""
 
     def read(value: Any) -> tuple[Any, ...]:
         plain = value.tolist() if hasattr(value, "tolist") else value  # an array
@@ -208,7 +208,7 @@ def rule_of(parameter: Field[Any]) -> Rule | None:
 
 
 def check(value: Any, parameter: Field[Any], owner: str) -> Any:
-    """A value for a parameter in its one form; a wrong one is refused. Without a rule it stays unchanged."""
+    """A value for a parameter in its one form. A wrong one is refused. Without a rule it stays unchanged."""
     rule = rule_of(parameter)
     if rule is None:
         return value
@@ -250,7 +250,7 @@ class Named:
         self._check()
 
     def _check(self) -> None:
-        """Refuse parameters that make no sense together; each alone has been checked."""
+        """Refuse parameters that make no sense together. Each alone has been checked."""
 
     def _refuse(self, reason: str) -> NoReturn:
         raise ArgumentError(f"{self.name}: {reason}")
@@ -273,6 +273,6 @@ class Named:
 
 
 def members_of(kind: type[Named]) -> str:
-    """The parameter that holds the values that this kind is made of; empty where it is made of none."""
+    """The name of the parameter that holds the members of this kind, or an empty text."""
     rules = {parameter.name: rule_of(parameter) for parameter in fields(kind)}
     return next((name for name, rule in rules.items() if rule and rule.is_for_members), "")

@@ -11,7 +11,7 @@ what it has when it is imported. A single file, which registers in the same way,
 worker processes inherit.
 
 Packages and the files of the variable are loaded when a registry is first listed, or asked for a name that it does not
-know. One that is broken is left out with a `PluginWarning`; a file that was asked for by name is refused with an error.
+know. One that is broken is left out with a `PluginWarning`. A file that was asked for by name is refused with an error.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from roslin.errors import ArgumentError, PluginError, RoslinError
 from roslin.values.parameters import Named, shown
@@ -45,9 +46,7 @@ _ROOT = Path(__file__).parents[1]
 _PREFIX = "roslin_plugin_"  # of the modules that are made of files
 _OWN = "roslin"
 
-Value = TypeVar("Value", bound=Named)
-Given = tuple[Callable[..., Any], str, str, str]
-"""A function, and its name, summary and reference; empty: those of the function."""
+Result = TypeVar("Result")
 
 _LOADING: ContextVar[str] = ContextVar("roslin_plugin", default="")
 # What was loaded: the checksum of its text by the path of a file.
@@ -128,7 +127,7 @@ def loading(origin: str) -> Iterator[None]:
 
 
 def origin_of(module: str) -> str:
-    """Where something that is registered now comes from: Roslin, a package, a file, or the session."""
+    """The origin of a registered name: Roslin, a package, a file, or the session."""
     package = module.partition(".")[0]
     if package == _OWN:
         return _OWN
@@ -166,49 +165,74 @@ def failure(error: BaseException, file: Path | None = None) -> str:
 # -- plain functions as named values, and the numbers they return -----------------------------------------------------
 
 
-def is_function(thing: Any, base: type) -> bool:
-    """Whether it can be called and is neither a class nor already a value of this kind."""
-    return callable(thing) and not isinstance(thing, (type, base))
+@dataclass(frozen=True, repr=False)
+class OfFunction(Named):
+    """A named value that calls a plain function. Each function has a class, which `of` makes."""
+
+    function: ClassVar[Callable[..., Any]]
+    takes: ClassVar[str]  # in errors, the arguments of a function that can become such a value
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], name: str = "", summary: str = "", reference: str = "") -> type[Self]:
+        """The class of a function. Texts that are not given are those of the function."""
+        own = getattr(function, "__name__", type(function).__name__)
+        _check_signature(function, own, cls.takes)
+        called = name or _NOT_IN_A_NAME.sub("", own)
+        lines = (inspect.getdoc(function) or "").strip().splitlines() if hasattr(function, "__name__") else []
+        module = str(getattr(function, "__module__", None) or type(function).__module__)
+        where = place_of(module)
+        described = summary or (lines[0] if lines else f"The function {own} of {where}.")
+        origin = reference or f"the function {own} of {where}"
+        key = cls, id(function), called, described, origin
+        if key not in _MADE:
+            members = {
+                "__module__": module,
+                "__qualname__": called,
+                "__doc__": described,
+                "name": called,
+                "summary": described,
+                "reference": origin,
+                "function": staticmethod(function),
+            }
+            _MADE[key] = type(called, (cls,), members)
+        made: type[Self] = _MADE[key]
+        return made
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _made_again, (type(self).__bases__[0], type(self).function, self.name, self.summary, self.reference)
 
 
-def class_of_function(base: type[Value], given: Given, expected: str) -> type[Value]:
-    """The class made from `base` whose `function` is this one; `expected` describes it in errors."""
-    function, name, summary, reference = given
-    own = getattr(function, "__name__", type(function).__name__)
-    signature = None
-    with suppress(ValueError):  # compiled code may have no signature
-        signature = inspect.signature(function)
+def _made_again(base: type[OfFunction], *described: Any) -> OfFunction:
+    return base.of(*described)()
+
+
+def _check_signature(function: Callable[..., Any], name: str, takes: str) -> None:
     try:
-        if signature is not None:
-            signature.bind(None, None)
+        signature = inspect.signature(function)
+    except ValueError:  # compiled code may have no signature
+        return
+    try:
+        signature.bind(None, None)
     except TypeError:
-        raise ArgumentError(f"a function must take {expected}; got {own}{signature}") from None
-    called = name or _NOT_IN_A_NAME.sub("", own)
-    lines = (inspect.getdoc(function) or "").strip().splitlines() if hasattr(function, "__name__") else []
-    module = str(getattr(function, "__module__", None) or type(function).__module__)
-    where = place_of(module)
-    described = summary or (lines[0] if lines else f"The function {own} of {where}.")
-    origin = reference or f"the function {own} of {where}"
-    key = base, id(function), called, described, origin
-    if key not in _MADE:
-        members = {
-            "__module__": module,
-            "__qualname__": called,
-            "__doc__": described,
-            "name": called,
-            "summary": described,
-            "reference": origin,
-            "function": staticmethod(function),
-        }
-        _MADE[key] = type(called, (base,), members)
-    made: type[Value] = _MADE[key]
-    return made
+        raise ArgumentError(f"a function must take {takes}; got {name}{signature}") from None
+
+
+def guarded(value: Named, kind: str, work: Callable[[], Result]) -> Result:
+    """The result of some code of a value. If others wrote it, its exceptions are errors that name the value."""
+    if is_own(type(value)):
+        return work()
+    try:
+        return work()
+    except RoslinError:
+        raise
+    except Exception as error:
+        raise PluginError(f"the {kind} {value!r} fails: {failure(error)}") from error
 
 
 def one_number_each(found: Any, count: int, expected: str, *, undefined: bool = False) -> npt.NDArray[np.float64]:
-    """The numbers as an array, if there are `count` and each is one; `expected` describes them in errors.
+    """The numbers as an array. Anything but `count` numbers is refused. `expected` describes them in errors.
 
-    Infinity is a number here, minus infinity is none; `undefined`: NaN is allowed.
+    Infinity is allowed, and minus infinity is not. `undefined`: NaN is allowed.
     """
     import numpy as np  # not for `roslin --help`, which knows plug-ins
 

@@ -9,11 +9,10 @@ lists           a reader's own list, and files to download, with citations
 requests        the parameters of requests: query, matcher, filters; `answers` are the shapes of JSON answers
 sentences       melodies, results and matchers in words; `rendering` makes pages from templates and `static_files`
 language        the languages of the pages, and the language of a request
-library         the opened collection, slots for searches, saved answers; `progress` of a search, line by line
-readers         processes that read everything from clients, with limits; `reader_process` runs in them
+library         the opened collection, slots for searches, saved answers, progress of a search, health
+readers         processes that read everything from clients, with limits
 security        guards of every request: headers, size, rate, access log; `errors` in their one shape
 sessions        reviewers, participants and experimenters: signed cookies, form tokens, attempts at passwords
 connections     limits on time and number of connections, and the end of the server
-health          whether the server can answer
 experiment      the pages of a study
 """

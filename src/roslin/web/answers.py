@@ -1,4 +1,4 @@
-"""The shapes of JSON answers; the OpenAPI document is made from them, and the pages show the same values.
+"""The shapes of JSON answers. The OpenAPI document is made from them, and the pages show the same values.
 
 Errors have one shape: {"error": {"code", "message", "problem"}}. `code` is a word for programs, `message` a sentence
 for people. `problem` is for notation: reason, expected, found, line and column (from 1; 0: none).
@@ -16,7 +16,7 @@ from roslin.matchers.base import Modes
 from roslin.melody import TICKS_PER_QUARTER, Melody, note_name
 from roslin.notation.pae import as_catalogued, write
 
-DEVIATIONS: Any = Field(description="What was read otherwise than it was written, a line for each.")
+DEVIATIONS: Any = Field(description="Everything that Roslin reinterpreted, one line for each kind.")
 _BY_STATUS = {
     400: "bad_request",
     403: "forbidden",
@@ -63,7 +63,7 @@ def refusal(status: int, message: str, code: str = "", problem: Problem | None =
 
 
 class NoteAnswer(BaseModel):
-    """One note; times in quarter notes, 60 is middle C."""
+    """One note. Times in quarter notes, 60 is middle C."""
 
     onset: float
     duration: float
@@ -88,7 +88,7 @@ class NoteAnswer(BaseModel):
 
 
 class AboutAnswer(BaseModel):
-    """What is known about a melody besides its notes."""
+    """The metadata of a melody."""
 
     id: str
     title: str | None
@@ -99,7 +99,7 @@ class AboutAnswer(BaseModel):
     text: str | None
     source: str | None
     scoring: str | None
-    library: str | None = Field(description="Its siglum; where there is none, the source.")
+    library: str | None = Field(description="The siglum; the source if there is none.")
     shelfmark: str | None
     date: str | None = Field(description="As the catalogue writes it.")
     link: str | None = Field(description="The melody at its source, where the operator gave a pattern.")
@@ -145,8 +145,8 @@ class ReadAnswer(BaseModel):
     """A query as it was understood."""
 
     notation: str | None
-    pae: str | None = Field(description="The query in a line of Plaine & Easie, as it was typed where it is one.")
-    columns: list[int] = Field(description="Where in `pae` each note stands, from 1.")
+    pae: str | None = Field(description="The query as a line of Plaine & Easie; unchanged if it was typed as one.")
+    columns: list[int] = Field(description="The column of each note in `pae`, from 1.")
     notes: list[NoteAnswer]
     deviations: list[str] = DEVIATIONS
     drawing: str = Field(description="SVG")
@@ -158,14 +158,14 @@ class UploadChoice(BaseModel):
 
     label: str
     notes: int
-    notation: str = Field(description="How `q` is to be read: pae or jsonl.")
+    notation: str = Field(description="The notation of `q`: pae or jsonl.")
     q: str
-    is_cut: bool = Field(description="Whether only its beginning was taken.")
+    is_cut: bool = Field(description="Whether `q` has only the beginning of the melody.")
     deviations: list[str] = DEVIATIONS
 
 
 class UploadAnswer(BaseModel):
-    """What a file holds."""
+    """The melodies of a file."""
 
     format: str
     choices: list[UploadChoice]
@@ -174,7 +174,7 @@ class UploadAnswer(BaseModel):
 
 
 class MatchAnswer(BaseModel):
-    """What belongs together, without the steps that say why. Notes are rows of the note tables, from 0."""
+    """The aligned notes, without the steps of an explanation. Notes are rows of the note tables, from 0."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -193,8 +193,8 @@ class ExplanationAnswer(MatchAnswer):
     query: str | None
     candidate: str | None
     matcher: str
-    distance: float | None = Field(description="None for a melody that is in no list, being infinitely far.")
-    pairs: list[list[int]] = Field(description="Which notes belong together: of the query, of the candidate.")
+    distance: float | None = Field(description="None for a melody that is infinitely far, and so in no list.")
+    pairs: list[list[int]] = Field(description="Notes that belong together: row of the query, row of the candidate.")
     start: float | None
     steps: list[StepAnswer]
 
@@ -206,18 +206,18 @@ class ExplainAnswer(ExplanationAnswer):
 
 
 class StepAnswer(BaseModel):
-    """What some notes of the two melodies add to a distance or, below 0, take off it."""
+    """The part of a distance that some notes of the two melodies add or, below 0, remove."""
 
     kind: str = Field(
         description="same, other, missing, added, joined, split, shared, moved, segment, back, unmatched, measure, "
         "whole or limit."
     )
-    query_places: list[list[int]] = Field(description="The notes of each place: runs may stand at several.")
+    query_places: list[list[int]] = Field(description="The notes of each place; a run may occur at several places.")
     candidate_places: list[list[int]]
     cost: float
     words: str
-    weight: float | None = Field(description="How much weight is moved.")
-    apart: float | None = Field(description="How far it is moved.")
+    weight: float | None = Field(description="The weight that is moved.")
+    apart: float | None = Field(description="The distance over which it is moved.")
     within: ExplanationAnswer | None = Field(description="The step taken apart itself.")
 
 
@@ -229,8 +229,8 @@ class MatcherAnswer(BaseModel):
     name: str
     summary: str
     reference: str
-    kind: str = Field(description="How it is explained: transport, alignment, grams, places, sum or likeness.")
-    modes: dict[str, list[str]] = Field(description="What it can do of `compare`, `place` and `key`.")
+    kind: str = Field(description="The kind of its explanations: transport, alignment, grams, places, sum or likeness.")
+    modes: dict[str, list[str]] = Field(description="The values of `compare`, `place` and `key` that it supports.")
 
     @field_validator("modes", mode="before")
     @classmethod
@@ -253,19 +253,19 @@ class ResultAnswer(AboutAnswer):
 
     rank: int
     distance: float
-    costs: dict[str, float] = Field(description="What it costs in each filter by editing distance.")
+    costs: dict[str, float] = Field(description="Its cost in each filter by edit distance.")
     expected: float | None = Field(
-        description="How many melodies would be as near by chance; None where that is unknown."
+        description="Expected chance matches (E): melodies that would be as similar by chance; None if unknown."
     )
     meaning: str = Field(
-        description="How sure it is: same notes, same tune, probably, perhaps, unlikely, no more alike than chance."
+        description="Label: same notes, same tune, probably, perhaps, unlikely, no more alike than chance."
     )
     above_chance: bool = Field(description="Whether it is better than chance, or has the same notes.")
-    same_notes: int = Field(description="Notes on which both agree, if one of them has no others; otherwise 0.")
-    coincides: bool = Field(description="Whether it was found by the notes that coincide in time, as p2 compares.")
-    match: MatchAnswer | None = Field(
-        description="None where the whole list is asked for, or the time limit was reached."
+    same_notes: int = Field(
+        description="The number of notes on which both agree, if one of them has no other notes; else 0."
     )
+    coincides: bool = Field(description="Whether it was found by the notes that coincide in time, as p2 compares.")
+    match: MatchAnswer | None = Field(description="None for a whole list, or if the time limit was reached.")
     copies: list[AboutAnswer] = Field(description="Identical melodies that share the line.")
 
     @property
@@ -286,20 +286,20 @@ class FacetValueAnswer(BaseModel):
 
 
 class FacetAnswer(BaseModel):
-    """What a list has in a field: counted among those that have what is chosen in the other fields."""
+    """The values of a list in a field, counted among the melodies that pass the choices in the other fields."""
 
     model_config = ConfigDict(from_attributes=True)
 
     field: str
     values: list[FacetValueAnswer] = Field(description="The most frequent first.")
-    unknown: int = Field(description="How many of them say nothing.")
+    unknown: int = Field(description="How many of them have no value.")
 
 
 class BrowseAnswer(BaseModel):
     """A page of melodies that were asked for without a query."""
 
     searched: int = Field(description="How many melodies the filters leave; these are counted in `facets`.")
-    left: int = Field(description="How many of them have what `only` asks for.")
+    left: int = Field(description="How many of them pass `only`.")
     filters: list[FilterAnswer]
     page: int
     has_more: bool
@@ -316,13 +316,15 @@ class SearchAnswer(BaseModel):
     compare: str
     place: str
     key: str
-    searched: int = Field(description="How many melodies were left by the filters.")
+    searched: int = Field(description="How many melodies the filters left.")
     filters: list[FilterAnswer]
-    is_close: bool = Field(description="Whether anything was found that chance hardly explains.")
-    headline: str = Field(description="What was found, in a few words; empty where chance matches are not counted.")
+    is_close: bool = Field(description="Whether any result is hardly explained by chance.")
+    headline: str = Field(description="The result in a few words; empty where chance matches are not counted.")
     agreeing: int = Field(description="How many melodies have every note of the query.")
-    is_complete: bool = Field(description="Whether all were compared in the time that there is; if not, a remark.")
-    remarks: list[str] = Field(description="What must be known about how the query was compared.")
+    is_complete: bool = Field(
+        description="Whether all melodies were compared within the time limit; if not, there is a remark."
+    )
+    remarks: list[str] = Field(description="Remarks on how the query was compared.")
     page: int
     has_more: bool
     counted: int | None = Field(
@@ -330,9 +332,9 @@ class SearchAnswer(BaseModel):
         "none, or no line, the first 1,000. None without facets."
     )
     is_counted_whole: bool = Field(description="Whether these are all; there may be more than 1,000.")
-    left: int | None = Field(description="How many of these have what `only` asks for.")
+    left: int | None = Field(description="How many of these pass `only`.")
     facets: list[FacetAnswer] | None
-    seconds: float = Field(description="What the search itself took; less when the answer was kept.")
+    seconds: float = Field(description="Duration of the search; less if the answer was saved.")
     results: list[ResultAnswer]
 
 

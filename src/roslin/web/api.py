@@ -16,6 +16,7 @@ from roslin.web.answers import (
     BrowseAnswer,
     CollectionAnswer,
     ExplainAnswer,
+    HealthAnswer,
     MatcherAnswer,
     MelodyAnswer,
     NoteAnswer,
@@ -24,10 +25,9 @@ from roslin.web.answers import (
     UploadAnswer,
 )
 from roslin.web.errors import RESPONSES
-from roslin.web.library import Opened
+from roslin.web.library import Health, Opened, while_waited_for
 from roslin.web.listing import browse
 from roslin.web.lists import EXPORTS
-from roslin.web.progress import while_waited_for
 from roslin.web.readers import READERS
 from roslin.web.requests import BrowseParams, ExplainParams, ListParams, QueryParams, offered, query_of
 from roslin.web.search import Show, find, query_used
@@ -76,7 +76,7 @@ def read(
 @router.post("/api/read")
 def read_file(library: Opened, file: Annotated[UploadFile, File()]) -> UploadAnswer:
     """The melodies of a file in any notation, as queries for `q`."""
-    return READERS.file(file.file.read(), file.filename or "", library.settings)
+    return UploadAnswer(**READERS.file(file.file.read(), file.filename or "", library.settings))
 
 
 @router.get("/api/melodies")
@@ -124,3 +124,11 @@ def matchers() -> list[MatcherAnswer]:
 def collection(library: Opened) -> CollectionAnswer:
     """The collection that is searched."""
     return CollectionAnswer(title=library.title, melodies=len(library.collection), roslin=version("roslin"))
+
+
+@router.get("/healthz")
+@router.get("/readyz")
+async def healthz(request: Request) -> HealthAnswer:
+    """Whether the collection can be opened, as a worker that starts now would have to."""
+    health: Health = request.app.state.health
+    return await health.look()

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from fastapi import APIRouter, FastAPI, Response
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Scope
 
 from roslin.sandbox import shared_worker
-from roslin.web import api, concordances, health, identify, lists, pages, reconcile, site, static_files
+from roslin.web import api, concordances, identify, lists, pages, reconcile, site, static_files
 from roslin.web.connections import Ending, Patience, UntilTheEnd
 from roslin.web.errors import add_handlers, answer
-from roslin.web.health import Health
 from roslin.web.language import InTheirLanguage
-from roslin.web.library import Library
+from roslin.web.library import Health, Library
 from roslin.web.readers import READERS
 from roslin.web.security import (
     Answer,
     BodyLimit,
-    Embedding,
     Guard,
     HeadAsGet,
     LastResort,
@@ -38,24 +36,12 @@ from roslin.web.security import (
     client_of,
 )
 from roslin.web.sessions import Reviewers
-from roslin.web.settings import Settings
+from roslin.web.settings import ServerSettings, Settings
+from roslin.web.under_path import UnderPath
 
-_OTHER_NAMES = "to open it to others, start it with --host 0.0.0.0, or with --proxy ADDRESS behind a reverse proxy"
+OTHER_NAMES = "to open it to others, start it with --host 0.0.0.0, or with --proxy ADDRESS behind a reverse proxy"
 _ABOUT = """Search by melody. Errors have one shape, `{"error": {"code", "message", "problem"}}`; for notation,
 `problem` says where it went wrong."""
-
-
-class GuardSettings(Protocol):
-    """The settings that guards need."""
-
-    @property
-    def hosts(self) -> tuple[str, ...]: ...
-    @property
-    def body_bytes(self) -> int: ...
-    @property
-    def requests_per_minute(self) -> int: ...
-    @property
-    def log_requests(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -64,7 +50,7 @@ class Guarding:
 
     `advice`: the option for another host name. `answer`: how an error is answered. `headers` replace or extend those of
     `SafeHeaders`, `unless_set` are for answers that do not have them. `client_of`: whose rate counts. `about`: what of
-    a request is logged. `inner`: guards nearest to the routes.
+    a request is logged. `inner`: the guards next to the routes.
     """
 
     advice: str
@@ -78,20 +64,27 @@ class Guarding:
 
 
 def application(
-    settings: GuardSettings,
+    settings: ServerSettings,
     guarding: Guarding,
     routers: Iterable[APIRouter],
     opened: Callable[[], AbstractContextManager[None]],
+    below: Mapping[str, FastAPI] | None = None,
     **described: Any,
 ) -> FastAPI:
-    """An application with these routes, behind all guards. What it serves is `opened` from its start to its end."""
+    """An application with these routes, behind all guards. `opened` is entered at its start and left at its end.
+
+    `below` has other applications by their paths. They start and end with it, and have their own guards.
+    """
     ending = Ending()
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        with opened():
-            ending.await_signals()
-            yield
+        async with AsyncExitStack() as stack:
+            for each in (below or {}).values():
+                await stack.enter_async_context(each.router.lifespan_context(each))
+            with opened():
+                ending.await_signals()
+                yield
         shared_worker().close()
 
     app = FastAPI(
@@ -115,12 +108,15 @@ def application(
         app.add_middleware(RateLimit, per_minute=settings.requests_per_minute, client_of=guarding.client_of)
     app.add_middleware(UntilTheEnd, ending=ending)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=3)
-    app.add_middleware(SafeHeaders, others=guarding.headers, unless_set=guarding.unless_set)
-    app.add_middleware(Embedding, origins=guarding.embedded_by)
+    app.add_middleware(
+        SafeHeaders, others=guarding.headers, unless_set=guarding.unless_set, origins=guarding.embedded_by
+    )
     app.add_middleware(HeadAsGet)
     if settings.log_requests:
         app.add_middleware(Log, about=guarding.about)
     app.add_middleware(Patience)
+    if settings.proxies or settings.root_path or below:
+        app.add_middleware(UnderPath, path=settings.root_path, below=below)
     return app
 
 
@@ -141,8 +137,11 @@ def create_app(settings: Settings) -> FastAPI:
 
     app = application(
         settings,
-        Guarding(_OTHER_NAMES, answer, inner=(InTheirLanguage,), embedded_by=settings.embed),
-        [room.router for room in (api, health, identify, lists, pages, reconcile, concordances, site, static_files)],
+        Guarding(OTHER_NAMES, answer, inner=(InTheirLanguage,), embedded_by=settings.embed),
+        [
+            *(room.router for room in (api, identify, lists, pages, reconcile, concordances, site, static_files)),
+            pages.operators,
+        ],
         opened,
         version=version("roslin"),
         description=_ABOUT,

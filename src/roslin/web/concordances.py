@@ -1,17 +1,19 @@
 """Concordances to review: a list with filters, a page for each group, decisions by plain forms.
 
 They exist when `roslin concordances` has found them, in NAME.concordances beside the collection. Decisions are stored
-by `concordances.review` in the collection; both are read again when they change. Everything works without scripts;
+by `concordances.review` in the collection. Both are read again when they change. Everything works without scripts;
 with them, keys decide. Everything that is written passes `sessions.Reviewers`.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlencode
 
@@ -26,12 +28,13 @@ from starlette.exceptions import HTTPException
 
 from roslin.collection.folding import fold
 from roslin.concordances.concordance import KIND_WORDS, Concordances, GroupKind, SourceRecord, concordances_folder
+from roslin.concordances.exchange import RecordPair, record_pairs
 from roslin.concordances.review import MAX_NOTE, VERDICTS, GroupState, PairState, Review, state_of_group
-from roslin.display.words import N_
+from roslin.display.words import N_, _
 from roslin.errors import CollectionError, RoslinError
 from roslin.report.concordances import PageGroup, compared_words, disagreeing_pairs, page_group
 from roslin.report.synopsis import SIGNS, Glyphs
-from roslin.report.tune_groups import GroupLine, GroupSummary, group_lines, summaries
+from roslin.report.tune_groups import UNNAMED, GroupLine, GroupSummary, group_lines, summaries
 from roslin.web.library import Library, Opened
 from roslin.web.rendering import rendered
 from roslin.web.sessions import MAX_NAME, Reviewers, Session, read_form
@@ -53,6 +56,18 @@ class ChosenGroups(BaseModel):
     composer: str = Field("", max_length=200)
     state: Literal["", "open", "accept", "reject", "undecided", "disputed", "mixed"] = ""
 
+    def chooses(
+        self, kind: str, libraries: Collection[str], names: Collection[str], verdict: Callable[[], str]
+    ) -> bool:
+        """Whether something with these values is shown. The verdict is asked for last, because it takes longest."""
+        composer = fold(self.composer).strip()
+        return (
+            self.kind in ("", kind)
+            and (not self.library or self.library in libraries)
+            and (not composer or any(composer in fold(name) for name in names))
+            and (not self.state or verdict() == self.state)
+        )
+
     def query(self, **others: object) -> str:
         """As the end of an address: "?kind=attribution", or nothing."""
         values = {**{name: getattr(self, name) for name in ChosenGroups.model_fields}, **others}
@@ -62,7 +77,7 @@ class ChosenGroups(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class GroupPair:
-    """Two melodies of a group, and what people say of them."""
+    """Two melodies of a group and their decisions."""
 
     first: str
     second: str
@@ -97,7 +112,7 @@ class PairRow:
         return list(dict.fromkeys((each.author, each.verdict, each.note, each.time[:10]) for each in made))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class OpenConcordances:
     """Concordances with their groups in words, and the review of them."""
 
@@ -109,6 +124,14 @@ class OpenConcordances:
     @property
     def said(self) -> list[str]:
         return compared_words(self.concordances, self.disagreeing)
+
+    @cached_property
+    def records(self) -> list[RecordPair]:
+        return record_pairs(self.concordances)
+
+    def group_of(self, pair: RecordPair) -> GroupSummary | None:
+        """The group of two records; None where too few pairs lead from one to the other."""
+        return self.groups[pair.group - 1] if pair.group else None
 
     def group(self, name: str) -> GroupSummary:
         """The group with a name, or with a melody of that id."""
@@ -166,18 +189,24 @@ class OpenConcordances:
             found += sorted(rows, key=lambda row: -row.doubt)
         return found
 
+    def record_state(self, pair: RecordPair) -> GroupState:
+        return self.review.group_state(pair.pairs)
+
     def chosen(self, wanted: ChosenGroups) -> list[GroupSummary]:
         return [each for each in self.groups if self._is_chosen(each, wanted)]
 
     def _is_chosen(self, each: GroupSummary, wanted: ChosenGroups) -> bool:
-        composer = fold(wanted.composer).strip()
         names = (*dict(each.composers), *each.composer_names)  # an address may be from a reader of another language
-        return (
-            wanted.kind in ("", each.kind)
-            and (not wanted.library or wanted.library in each.libraries)
-            and (not composer or any(composer in fold(name) for name in names))
-            and (not wanted.state or self.state(each).verdict == wanted.state)
-        )
+        return wanted.chooses(each.kind, each.libraries, names, lambda: self.state(each).verdict)
+
+    def chosen_records(self, wanted: ChosenGroups) -> list[RecordPair]:
+        return [each for each in self.records if self._is_chosen_record(each, wanted)]
+
+    def _is_chosen_record(self, each: RecordPair, wanted: ChosenGroups) -> bool:
+        group, ends = self.group_of(each), (each.first, each.second)
+        names = [name for end in ends for name in ((UNNAMED, _(UNNAMED)) if end.is_anonymous else (end.composer,))]
+        libraries = [end.library for end in ends]
+        return wanted.chooses(group.kind if group else "", libraries, names, lambda: self.record_state(each).verdict)
 
 
 def _in_order(first: str, second: str, letters: dict[str, str]) -> tuple[str, str, tuple[str, str]]:
@@ -228,9 +257,6 @@ class Shelf:
         key = ("group", self._state, summary.name)
         return self._library.kept(key, make, lambda made: not any(each.reason for each in made[0].drawn))
 
-    def kinds(self, opened: OpenConcordances) -> dict[GroupKind, int]:
-        return Counter(each.kind for each in opened.groups)
-
 
 router = APIRouter(include_in_schema=False)
 
@@ -259,11 +285,41 @@ class GroupsPage(ChosenGroups):
 
     page: int = Field(1, ge=1, le=100_000)
 
+    @property
+    def places(self) -> slice:
+        return slice((self.page - 1) * _ON_PAGE, self.page * _ON_PAGE)
+
 
 class GroupAsked(ChosenGroups):
     """A group, and the one that was decided before it."""
 
     done: str = Field("", max_length=500)
+
+
+def _listed(
+    opened: OpenConcordances,
+    here: str,
+    asked: GroupsPage,
+    shown: Sequence[Any],
+    total: int,
+    unfiltered: int,
+    kinds: Counter[GroupKind],
+) -> dict[str, Any]:
+    """What the lists of groups and of records have in common."""
+    return {
+        "here": here,
+        "asked": asked,
+        "total": total,
+        "all": unfiltered,
+        "groups": len(opened.groups),
+        "pages": max(1, -(-total // _ON_PAGE)),
+        "shown": shown,
+        "kinds": [(kind, KIND_WORDS[kind], number) for kind, number in kinds.items()],
+        "libraries": sorted({name for each in opened.groups for name in each.libraries}),
+        "composers": sorted({name for each in opened.groups for name in each.composer_names}),
+        "said": opened.said,
+        "notes": opened.review.notes,
+    }
 
 
 def _shelf(request: Request) -> Shelf:
@@ -284,24 +340,27 @@ AtDoor = Annotated[Reviewers, Depends(_door)]
 def groups(
     request: Request, library: Opened, shelf: OnShelf, door: AtDoor, asked: Annotated[GroupsPage, Query()]
 ) -> Response:
-    """The groups that somebody wants to see, a page at a time."""
+    """The chosen groups, a page at a time."""
     opened = _opened(shelf)
     chosen = opened.chosen(asked)
-    pages = max(1, -(-len(chosen) // _ON_PAGE))
-    shown = chosen[(asked.page - 1) * _ON_PAGE : asked.page * _ON_PAGE]
-    context = {
-        "asked": asked,
-        "total": len(chosen),
-        "all": len(opened.groups),
-        "pages": pages,
-        "shown": [(each, opened.state(each)) for each in shown],
-        "kinds": [(kind, KIND_WORDS[kind], number) for kind, number in shelf.kinds(opened).items()],
-        "libraries": sorted({name for each in opened.groups for name in each.libraries}),
-        "composers": sorted({name for each in opened.groups for name in each.composer_names}),
-        "said": opened.said,
-        "notes": opened.review.notes,
-    }
+    shown = [(each, opened.state(each)) for each in chosen[asked.places]]
+    kinds = Counter(each.kind for each in opened.groups)
+    context = _listed(opened, "/concordances", asked, shown, len(chosen), len(opened.groups), kinds)
     return _page(request, library, door, "list.html", context)
+
+
+@router.get("/concordances/records")
+def records(
+    request: Request, library: Opened, shelf: OnShelf, door: AtDoor, asked: Annotated[GroupsPage, Query()]
+) -> Response:
+    """The chosen pairs of records, the most certain first, a page at a time."""
+    opened = _opened(shelf)
+    chosen = opened.chosen_records(asked)
+    shown = [(each, opened.group_of(each), opened.record_state(each)) for each in chosen[asked.places]]
+    kinds = Counter(group.kind for each in opened.records if (group := opened.group_of(each)))
+    context = _listed(opened, "/concordances/records", asked, shown, len(chosen), len(opened.records), kinds)
+    more = {"certainty": opened.concordances.certainty, "link": _linker(library), "unnamed": UNNAMED}
+    return _page(request, library, door, "records.html", context | more)
 
 
 @router.get("/concordances/groups/{name:path}")
@@ -407,7 +466,7 @@ def _opened(shelf: Shelf) -> OpenConcordances:
     except NoConcordancesError as error:
         raise HTTPException(404, str(error)) from None
     except CollectionError as error:
-        _LOG.error("the concordances cannot be shown: %s", error)  # it names folders, which are nobody's business
+        _LOG.error("the concordances cannot be shown: %s", error)  # it names folders, which are private
         raise HTTPException(409, _OUTDATED) from None
 
 
@@ -421,7 +480,7 @@ def _group(opened: OpenConcordances, name: str) -> GroupSummary:
 def _around(
     opened: OpenConcordances, wanted: ChosenGroups, summary: GroupSummary
 ) -> tuple[GroupSummary | None, GroupSummary | None, int, int]:
-    """The groups before and after one, among those wanted; its place among them, 0 if it is none; their number."""
+    """The groups before and after one, among those wanted. Its place among them, 0 if it is none; their number."""
     chosen = opened.chosen(wanted)
     earlier = [each for each in chosen if each.number < summary.number]
     later = [each for each in chosen if each.number > summary.number]
@@ -435,8 +494,8 @@ def _done(opened: OpenConcordances, name: str) -> tuple[GroupSummary, str] | Non
     return None if found is None else (found, opened.state(found).verdict)
 
 
-def _linker(library: Library, lines: tuple[Any, ...]) -> Any:
-    """From a source to its address, in the collection of whoever serves it or here."""
+def _linker(library: Library, lines: tuple[Any, ...] = ()) -> Any:
+    """A function from a source to its address, in the operator's catalogue or here."""
     known = {line.sources[0].id: line.melody for line in lines}
 
     def link(source: SourceRecord) -> str:
@@ -451,8 +510,8 @@ def _address(name: str) -> str:
 
 
 def _own_path(path: str) -> str:
-    """A page of ours to go back to; the list, if it is none."""
-    is_own = path == "/concordances" or path.startswith(("/concordances?", "/concordances/groups/"))
+    """A page of ours to go back to. The list, if it is none."""
+    is_own = re.match(r"/concordances($|[?]|/groups/|/records($|[?]))", path) is not None
     return path if is_own and path.isprintable() and "\\" not in path else "/concordances"
 
 

@@ -15,7 +15,7 @@ is refused. Fewer connections may send bodies that do not come at once, because 
 
 uvicorn makes a `Connection` for each client (its option `http`). It passes everything on to uvicorn's own protocol, and
 gives itself to the application in the state of a request. `Patience` is the guard in the application that limits the
-time for bodies and answers, and tells the connection when a request begins and ends.
+time for bodies and answers, and notifies the connection when a request begins and ends.
 
 At the first signal to end (SIGTERM, Ctrl-C) the server accepts no more connections, and leaves `GRACE_SECONDS` to
 requests in hand. A request without an answer by then gets a 503 with a sentence, and its work is stopped. uvicorn ends,
@@ -32,15 +32,18 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
 from ipaddress import ip_address, ip_network
 from types import FrameType
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from roslin.web.answers import refusal
-from roslin.web.security import Guard, household_of, refused
+from roslin.web.security import Guard, Sending, household_of, refused
 
 HEADER_SECONDS = 10.0
 BODY_SECONDS = 10.0
@@ -49,20 +52,20 @@ WRITE_SECONDS = 30.0
 _SHARES = 4  # one address may have this part of all connections
 _SENDERS = 8  # this part of all may be sending bodies that do not come at once, and one address this part of that
 _OTHER_FILES = 200  # that a process has open besides connections: arrays, databases, pipes
-_REASONS = {408: "Request Timeout", 503: "Service Unavailable"}
-_STATE = "roslin.connection"
+_TOO_SLOW = "the request took too long to arrive"
+_CLOSING = {"Connection": "close", "Retry-After": "30"}
+STATE = "roslin.connection"
 
 GRACE_SECONDS = 2.0
 LAST_SECONDS = 5.0
 HURRIED_SECONDS = 1.0
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 Group = dict["Connection", None]
 """Connections in the order in which they came."""
 
 
 def room_for(connections: int) -> int:
-    """This many connections, or as many as the system allows; it is asked for more if it allows few."""
+    """This many connections, or as many as the system allows. It is asked for more if it allows few."""
     try:
         import resource
     except ImportError:  # not a Unix
@@ -84,7 +87,7 @@ class Connections:
     """
 
     def __init__(self, most: int, proxies: tuple[str, ...] = ()):
-        self.most, self._proxies = most, [ip_network(each) for each in proxies]
+        self.most, self.proxies = most, [ip_network(each) for each in proxies]
         self._all, self.waiting, self._sending = Group(), Group(), Group()
 
     def __call__(self, **options: Any) -> Connection:
@@ -92,7 +95,7 @@ class Connections:
 
     def lets_in(self, connection: Connection) -> bool:
         """Make room for a connection; False if all others have complete requests."""
-        if _count(self._all, connection.address) >= max(self.most // _SHARES, 1) and not self._is_proxy(connection):
+        if _count(self._all, connection.address) >= max(self.most // _SHARES, 1) and not connection.is_from_proxy:
             ending = _oldest(self.waiting, connection.address)
         elif len(self._all) >= self.most:
             ending = _oldest(self.waiting)
@@ -106,13 +109,13 @@ class Connections:
         return True
 
     def lets_send(self, connection: Connection) -> bool:
-        """Whether a connection may send a body that does not come at once; an address has a small share of those.
+        """Whether a connection may send a body that does not come at once. An address has a small share of those.
 
         When there are too many, an address with fewer takes the place of one of those with the most.
         """
         most = max(self.most // _SENDERS, 1)
         count = _count(self._sending, connection.address)
-        if count >= max(most // _SENDERS, 1) and not self._is_proxy(connection):
+        if count >= max(most // _SENDERS, 1) and not connection.is_from_proxy:
             return False
         oldest = _oldest(self._sending)
         if len(self._sending) >= most and oldest is not None:
@@ -130,13 +133,6 @@ class Connections:
     def forget(self, connection: Connection) -> None:
         self.works(connection)
         self._all.pop(connection, None)
-
-    def _is_proxy(self, connection: Connection) -> bool:
-        try:
-            address = ip_address(connection.peer)
-        except ValueError:  # a socket of this computer without an address
-            return False
-        return any(address in network for network in self._proxies)
 
 
 def _count(group: Group, address: str) -> int:
@@ -157,7 +153,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, others: Connections, app_state: dict[str, Any], **options: Any):
         self.others = others
-        self.inner = H11Protocol(app_state={**app_state, _STATE: self}, **options)
+        self.inner = H11Protocol(app_state={**app_state, STATE: self}, **options)
         self.eof_received = self.inner.eof_received  # type: ignore[method-assign]
         self.pause_writing = self.inner.pause_writing  # type: ignore[method-assign]
         self.resume_writing = self.inner.resume_writing  # type: ignore[method-assign]
@@ -191,6 +187,15 @@ class Connection(asyncio.Protocol):
             self._within(HEADER_SECONDS, self._give_up)
         self.inner.data_received(data)
 
+    @property
+    def is_from_proxy(self) -> bool:
+        """Whether a proxy of the operator has made the connection."""
+        try:
+            address = ip_address(self.peer)
+        except ValueError:  # a socket of this computer without an address
+            return False
+        return any(address in network for network in self.others.proxies)
+
     def begins(self) -> None:
         """Note that the headers of a request have come."""
         self._requests += 1
@@ -207,7 +212,7 @@ class Connection(asyncio.Protocol):
         """End the connection with a sentence."""
         body = json.dumps(refusal(status, message).model_dump())
         head = (
-            f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: application/json\r\n"
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
             f"content-length: {len(body)}\r\nretry-after: 30\r\nconnection: close\r\n\r\n"
         )
         self.transport.write(f"{head}{body}".encode())
@@ -233,7 +238,7 @@ class Connection(asyncio.Protocol):
     def _give_up(self) -> None:
         """End a connection whose request does not come. A silent client gets no answer."""
         if self._has_begun and not self.transport.get_write_buffer_size():
-            self.refuse(408, "the request took too long to arrive")
+            self.refuse(408, _TOO_SLOW)
         else:
             self.end()
 
@@ -250,69 +255,60 @@ class Patience(Guard):
     """Limit the time that a body takes to come, and that a client takes for an answer."""
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
-        connection: Connection | None = scope.get("state", {}).pop(_STATE, None)
+        connection: Connection | None = scope.get("state", {}).pop(STATE, None)
         if connection is None:  # the request came another way, and has no limits
             await self.app(scope, receive, send)
             return
-        answering = _Answering(connection, scope, receive, send)
+        sending = Sending(send)
+
+        async def send_in_time(message: Message) -> None:
+            try:
+                async with asyncio.timeout(WRITE_SECONDS):
+                    await sending(message)
+            except TimeoutError:
+                connection.end()
+
         connection.begins()
         try:
-            await self.app(scope, answering.receive, answering.send)
+            await self.app(scope, _Body(connection, scope, receive), send_in_time)
+        except HTTPException as error:  # of an application that does not answer it
+            if sending.status:
+                connection.end()
+            else:
+                await refused(error.status_code, error.detail, error.headers)(scope, receive, send_in_time)
         finally:
             connection.is_answered()
 
 
-class _Answering:
-    """A request on a connection: what its application receives and sends, within the limits."""
+class _Body:
+    """The body of a request on a connection: the `receive` of its application, within the limits."""
 
-    def __init__(self, connection: Connection, scope: Scope, receive: Receive, send: Send):
-        self.connection, self.scope, self._receive, self._send = connection, scope, receive, send
-        self.has_begun = self.is_refused = False
-        self.received, self.waited = 0, 0.0
-        self.is_coming = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
-        if not self.is_coming:
+    def __init__(self, connection: Connection, scope: Scope, receive: Receive):
+        self._connection, self._receive = connection, receive
+        self._received, self._waited = 0, 0.0
+        self._is_coming = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+        if not self._is_coming:
             connection.others.works(connection)
 
-    async def receive(self) -> Message:
+    async def __call__(self) -> Message:
         """The next part of the body. The time in which the application does not ask for it does not count."""
-        if not self.is_coming:
+        if not self._is_coming:
             return await self._receive()
-        clock, is_first = asyncio.get_running_loop().time, not self.received
+        clock, is_first = asyncio.get_running_loop().time, not self._received
         began = clock()
         try:
-            async with asyncio.timeout(BODY_SECONDS + self.received / BODY_BYTES - self.waited):
+            async with asyncio.timeout(BODY_SECONDS + self._received / BODY_BYTES - self._waited):
                 message = await self._receive()
         except TimeoutError:
-            return await self._refused(408, "the request took too long to arrive")
-        self.waited += clock() - began
-        self.received += len(message.get("body", b""))
-        self.is_coming = bool(message.get("more_body"))
-        if not self.is_coming:
-            self.connection.others.works(self.connection)
-        elif is_first and not self.connection.others.lets_send(self.connection):
-            return await self._refused(503, "too many uploads at this moment; try again in a minute")
+            raise HTTPException(408, _TOO_SLOW, _CLOSING) from None
+        self._waited += clock() - began
+        self._received += len(message.get("body", b""))
+        self._is_coming = bool(message.get("more_body"))
+        if not self._is_coming:
+            self._connection.others.works(self._connection)
+        elif is_first and not self._connection.others.lets_send(self._connection):
+            raise HTTPException(503, "too many uploads at this moment; try again in a minute", _CLOSING)
         return message
-
-    async def send(self, message: Message) -> None:
-        """Send a part of the answer, unless the request was refused meanwhile."""
-        if self.is_refused:
-            return
-        self.has_begun = True
-        try:
-            async with asyncio.timeout(WRITE_SECONDS):
-                await self._send(message)
-        except TimeoutError:
-            self.connection.end()
-
-    async def _refused(self, status: int, message: str) -> Message:
-        """End the request; for the application, its client has left."""
-        if self.has_begun:
-            self.connection.end()
-        else:
-            answer = refused(status, message, {"Connection": "close", "Retry-After": "30"})
-            await answer(self.scope, self._receive, self.send)
-        self.is_refused = True
-        return {"type": "http.disconnect"}
 
 
 # -- the end of the server ---------------------------------------------------------------------------------------------
@@ -329,33 +325,23 @@ class Ending:
     def await_signals(self) -> None:
         """Handle signals before the handlers that exist. Only the main thread of a process can."""
         self.is_over, self._has_begun = False, False
-        if threading.current_thread() is not threading.main_thread():
-            return
-        loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
-            before = signal.getsignal(number)
-            signal.signal(number, self._listener(loop, before if callable(before) else None))
+        if threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, partial(self._heard, loop, signal.getsignal(number)))
 
-    def begin(self) -> None:
-        """Leave requests in hand a little time, and then refuse them."""
-        asyncio.get_running_loop().call_later(GRACE_SECONDS, self._tell)
+    def _heard(self, loop: asyncio.AbstractEventLoop, before: Any, number: int, frame: FrameType | None) -> None:
+        last = threading.Timer(HURRIED_SECONDS if self._has_begun else LAST_SECONDS, os._exit, (0,))
+        last.daemon = True
+        last.start()
+        if not self._has_begun:
+            loop.call_soon_threadsafe(loop.call_later, GRACE_SECONDS, self._refuse)
+        self._has_begun = True
+        if callable(before):
+            before(number, frame)
 
-    def _listener(
-        self, loop: asyncio.AbstractEventLoop, before: Callable[[int, FrameType | None], Any] | None
-    ) -> Callable[[int, FrameType | None], None]:
-        def heard(number: int, frame: FrameType | None) -> None:
-            last = threading.Timer(HURRIED_SECONDS if self._has_begun else LAST_SECONDS, os._exit, (0,))
-            last.daemon = True
-            last.start()
-            if not self._has_begun:
-                loop.call_soon_threadsafe(self.begin)
-            self._has_begun = True
-            if before is not None:
-                before(number, frame)
-
-        return heard
-
-    def _tell(self) -> None:
+    def _refuse(self) -> None:
+        """End the requests in hand."""
         self.is_over = True
         for task in self.in_hand:
             task.cancel()
@@ -369,25 +355,19 @@ class UntilTheEnd(Guard):
         self.ending = ending
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
-        task, has_begun, is_complete = asyncio.current_task(), False, False
+        task, sending = asyncio.current_task(), Sending(send)
         assert task is not None
-
-        async def send_noted(message: Message) -> None:
-            nonlocal has_begun, is_complete
-            has_begun, is_complete = True, not message.get("more_body") and message["type"] == "http.response.body"
-            await send(message)
-
         self.ending.in_hand.add(task)
         try:
-            await self.app(scope, receive, send_noted)
+            await self.app(scope, receive, sending)
         except asyncio.CancelledError:
             if not self.ending.is_over:
                 raise
             task.uncancel()
-            if not has_begun:
+            if not sending.status:
                 words = "the server is being shut down; try again in a minute"
                 await refused(503, words, {"Retry-After": "60", "Connection": "close"})(scope, receive, send)
-            elif not is_complete:  # what has been sent stays
+            elif not sending.is_complete:  # what has been sent stays
                 await send({"type": "http.response.body", "body": b""})
         finally:
             self.ending.in_hand.discard(task)

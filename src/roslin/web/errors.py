@@ -15,7 +15,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 
+from roslin.display.text import problem_words, translated
 from roslin.errors import (
+    BusyError,
     CollectionError,
     NotationError,
     RoslinError,
@@ -24,12 +26,11 @@ from roslin.errors import (
     UnknownRecordError,
 )
 from roslin.web.answers import Refusal, refusal
-from roslin.web.library import BusyError
-from roslin.web.progress import GoneError
+from roslin.web.library import GoneError
 from roslin.web.rendering import rendered
 
 _LOG = logging.getLogger("roslin.web")
-_CLOSED = 499  # nobody reads it; it is for the log
+_CLOSED = 499  # only for the log
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": text}
     for status, text in {
@@ -46,7 +47,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 def refusal_of(error: Exception) -> tuple[int, Refusal]:
     """(status, error in its shape) of what was raised."""
     if isinstance(error, NotationError):
-        return 422, refusal(422, str(error), "notation", error.problem)
+        return 422, refusal(422, problem_words(error.problem), "notation", translated(error.problem))
     if isinstance(error, UnknownRecordError):
         return 404, refusal(404, str(error))
     if isinstance(error, UnknownNameError) and error.kind == "melody":

@@ -1,6 +1,6 @@
 """The composer of a source: the attributions in other sources of its tune, as a page that needs no script and as JSON.
 
-The source is read in a reader process and identified in one of the slots for searches; the answer is saved for a while.
+The source is read in a reader process and identified in one of the slots for searches. The answer is saved for a while.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, File, Form, Query, Request, UploadFile
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 from pydantic import BaseModel, Field
@@ -23,15 +24,14 @@ from roslin.deadline import Deadline
 from roslin.errors import ArgumentError, RoslinError, TimeLimitError, UnknownNameError, UnknownRecordError
 from roslin.matchers import DEFAULT_MATCHER, matcher
 from roslin.melody import Melody
+from roslin.notation.check import words_of
 from roslin.report.flow import name_of
 from roslin.report.player import melody_figure
 from roslin.run.meaning import expected_words
 from roslin.web.answers import DEVIATIONS, MatchAnswer, written
 from roslin.web.errors import RESPONSES, refusal_of
-from roslin.web.library import Library, Opened
-from roslin.web.progress import Wait, while_waited_for
-from roslin.web.reader_process import shortened_to
-from roslin.web.readers import READERS
+from roslin.web.library import Library, Opened, Wait, while_waited_for
+from roslin.web.readers import READERS, shortened_to
 from roslin.web.rendering import rendered
 from roslin.web.requests import ExplainParams, IdentifyParams, where_to
 from roslin.web.search import SEARCH_SHARE, match_of, short_enough
@@ -63,7 +63,7 @@ class AttributedAnswer(BaseModel):
 
 
 class AttributionAnswer(BaseModel):
-    """A composer that sources of the tune name; sources that name nobody are together."""
+    """A composer that sources of the tune name; anonymous sources are together."""
 
     name: str
     is_anonymous: bool
@@ -76,7 +76,7 @@ class AttributionAnswer(BaseModel):
 
 
 class IdentifyAnswer(BaseModel):
-    """Who the other sources of a tune say that it is by, the surest attribution first."""
+    """The composers that other sources of a tune name, the most certain attribution first."""
 
     record: str | None = Field(description="The record that was asked about, where it has a number.")
     records: list[str] = Field(description="All records that were given; only one is answered.")
@@ -105,7 +105,7 @@ class BestMatch:
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """What was found for one source. `best` has a match for each of the first attributions, as far as time allowed."""
+    """The results for one source. `best` has a match for each of the first attributions, as far as time allowed."""
 
     record: str
     records: tuple[str, ...]
@@ -134,7 +134,7 @@ class Identified:
 
 
 def identify_source(library: Library, asked: IdentifyParams, sent: bytes, wait: Wait) -> Identified:
-    """Who a source is by: a file that was `sent`, otherwise the text or the record of the collection asked for."""
+    """The composer of a source: a file that was `sent`, or the text or record that was `asked` for."""
     collection = library.collection
     digest = hashlib.blake2b(sent, digest_size=16).hexdigest()
     return library.kept(
@@ -216,7 +216,7 @@ Sent = Annotated[UploadFile | None, File()]
 
 @router.get("/api/identify")
 async def identify(request: Request, library: Opened, asked: Annotated[IdentifyParams, Query()]) -> IdentifyAnswer:
-    """Who the other sources of a tune say that it is by."""
+    """The composers that other sources of a tune name."""
     return (await _identified(request, library, asked, b"")).answer()
 
 
@@ -257,10 +257,14 @@ async def _page(request: Request, library: Library, asked: IdentifyParams, sent:
         "answer": None,
         "drawn": (),
         "refusal": None,
+        "problems": [],
         "expected_words": expected_words,
+        "words_of": words_of,
     }
     if sent or not asked.is_empty:
         try:
+            if given := sent or asked.q.encode(errors="replace"):
+                context["problems"] = await run_in_threadpool(READERS.check, given, library.settings)
             answer, drawn = await while_waited_for(request, lambda wait: _work(library, asked, sent, wait))
             context |= {"answer": answer, "drawn": drawn}
         except RoslinError as error:

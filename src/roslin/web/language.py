@@ -1,7 +1,7 @@
-"""The languages of all pages, and the language of each request. English is written in the code; others are catalogues.
+"""The languages of all pages, and the language of each request. English is written in the code. Others are catalogues.
 
 `translations/LANGUAGE.po` has every sentence that templates, Python and scripts mark by `_("...")`, `N_("...")` and
-`ngettext("...", "...", n)`. `tools/translate.py` brings it up to date; a test fails while anything is missing. A
+`ngettext("...", "...", n)`. `tools/translate.py` brings it up to date. A test fails while anything is missing. A
 message that a script uses has the name of a script among its places in the catalogue: a page hands those over as JSON
 (`for_scripts`: sentence to translation, or to [singular, plural]), and `words.js` looks them up.
 
@@ -33,7 +33,7 @@ from roslin.display.words import Words, in_words, words
 from roslin.web.security import Guard
 
 SOURCE_LANGUAGE = "en"
-LANGUAGES = ("en", "de", "fr", "it")  # of our own pages; a study says which it has
+LANGUAGES = ("en", "de", "fr", "it")  # of our own pages; a study lists its own
 _MOST_ASKED_FOR = 20
 
 
@@ -52,8 +52,12 @@ class Translation(Words):
 
     def __init__(self, language: str):
         self.language = language
-        self._catalogue = catalogue(language)
-        self._compiled = _compiled(self._catalogue)
+        self._catalogue, self._compiled = catalogue(language), NullTranslations()
+        if self._catalogue is not None:
+            compiled = io.BytesIO()
+            write_mo(compiled, self._catalogue)
+            compiled.seek(0)
+            self._compiled = GNUTranslations(compiled)
 
     def gettext(self, message: str) -> str:
         return self._compiled.gettext(message)
@@ -93,7 +97,7 @@ class Translation(Words):
 
 
 class Catalogues:
-    """The words in several languages; the first is that of whoever asks for none of them."""
+    """The words in several languages. The first is the default."""
 
     def __init__(self, languages: Sequence[str] = LANGUAGES):
         self._words = {language: Translation(language) for language in languages}
@@ -137,20 +141,11 @@ def _asked_for(accepted: str) -> Iterator[str]:
     yield from (name for weight, name in sorted(wanted, key=lambda each: each[0]) if weight < 0)
 
 
-def _compiled(found: Catalog | None) -> NullTranslations:
-    if found is None:
-        return NullTranslations()
-    compiled = io.BytesIO()
-    write_mo(compiled, found)
-    compiled.seek(0)
-    return GNUTranslations(compiled)
-
-
 LANGUAGE_COOKIE = "roslin_language"
 _NAME = "lang"
 _YEAR_SECONDS = 365 * 24 * 3600
 _NOT_READ = ("/api/", "/static/", "/healthz", "/readyz")  # by people
-_OF_A_STUDY = "trial"  # how the names of its scripts begin
+_OF_OTHERS = ("trial", "published")  # how the names of scripts of a study, and of published pages, begin
 
 _here: ContextVar[tuple[str, str]] = ContextVar("here", default=("/", ""))
 
@@ -165,11 +160,12 @@ class InTheirLanguage(Guard):
     """Answer in the language of the reader, with headers that name it and what it depends on."""
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"].startswith(_NOT_READ):
-            await self.app(scope, receive, send)
-            return
         request = Request(scope)
         named, kept = request.query_params.get(_NAME, ""), request.cookies.get(LANGUAGE_COOKIE, "")
+        if scope["path"].startswith(_NOT_READ):
+            with in_words(catalogues()[named if named in catalogues() else "en"]):
+                await self.app(scope, receive, send)
+            return
         language = catalogues().best(
             named if named in catalogues() else kept, request.headers.get("accept-language", "")
         )
@@ -197,7 +193,7 @@ def in_other_languages() -> list[tuple[str, str, str]]:
 
 def words_for_scripts() -> dict[str, str | list[str]]:
     """The translations for the scripts of the page, in the language in use."""
-    return catalogues()[words().language].for_scripts(lambda name: not name.startswith(_OF_A_STUDY))
+    return catalogues()[words().language].for_scripts(lambda name: not name.startswith(_OF_OTHERS))
 
 
 def _cookie(language: str) -> str:

@@ -2,7 +2,7 @@
 
 The list that was found is narrowed; nothing is searched again. The counts beside the facets are those of the list, and
 a choice leaves exactly as many as its count. Where a line in the list shows where chance begins, the melodies above it
-are counted; the others follow, narrowed, folded and ordered by themselves. Melodies are identical if they have the
+are counted. The others follow, narrowed, folded and ordered by themselves. Melodies are identical if they have the
 same intervals, note values, metre and phrases, in any key (`roslin.concordances.pairs`).
 
 Without a query, the list has all melodies that the filters leave.
@@ -71,7 +71,7 @@ class Listing:
 
     @property
     def offered(self) -> list[Facet]:
-        """The facets that say anything: those by which the list is narrowed, and those with more than one value."""
+        """The useful facets: those by which the list is narrowed, and those with more than one value."""
         return [facet for facet in self.facets if facet.is_chosen or len(facet.values) > 1 or facet.unknown]
 
     @property
@@ -100,7 +100,7 @@ def listed(
 
 
 def _folded(collection: Collection, numbers: Numbers) -> list[Line]:
-    """One line for all that is the same, where the first of them stands."""
+    """Identical melodies as one line, in the place of the first."""
     firsts = same_among(collection.packed().take(numbers)).tolist() if len(numbers) else []
     copies: dict[int, list[int]] = {}
     for first, number in zip(firsts, numbers.tolist(), strict=True):

@@ -17,6 +17,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -33,15 +34,14 @@ from roslin.melody import Melody
 from roslin.notation.record import record_of
 from roslin.report.flow import name_of
 from roslin.report.player import melody_figure
-from roslin.web.answers import MelodyAnswer, written
+from roslin.web.answers import AboutAnswer, MelodyAnswer, written
 from roslin.web.errors import RESPONSES
 from roslin.web.library import Library, Opened
 from roslin.web.rendering import rendered
 from roslin.web.search import Found
 
 _MEASURED = ("rank", "distance", "expected", "meaning", "above_chance", "same_notes")
-_ABOUT = ("id", "title", "composer", "voice", "key", "metre", "text", "source")
-_CATALOGUED = ("scoring", "library", "shelfmark", "date")
+_ABOUT = tuple(AboutAnswer.model_fields)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -60,8 +60,8 @@ def _as_csv(found: Found, _library: Library) -> str:
         expected = "" if line.expected is None else repr(line.expected)
         above = str(line.above_chance).lower()
         measured = [line.rank, repr(line.distance), expected, line.meaning, above, line.same_notes]
-        rows.append([*measured, *_cells(line.melody), line.link or ""])
-    return _table([*_MEASURED, *_ABOUT, *_CATALOGUED, "link"], rows)
+        rows.append([*measured, *_cells(line)])
+    return _table([*_MEASURED, *_ABOUT], rows)
 
 
 def _as_trec(found: Found, _library: Library) -> str:
@@ -74,8 +74,8 @@ def _as_citations(found: Found, library: Library) -> str:
 
 
 def _list_as_csv(listed: Sequence[Noted], _library: Library) -> str:
-    rows = [[*_cells(each.melody), each.link or "", _cell(each.note)] for each in listed]
-    return _table([*_ABOUT, *_CATALOGUED, "link", "note"], rows)
+    rows = [[*_cells(AboutAnswer.of(each.melody, each.link)), _cell(each.note)] for each in listed]
+    return _table([*_ABOUT, "note"], rows)
 
 
 def _list_as_json(listed: Sequence[Noted], _library: Library) -> str:
@@ -106,19 +106,15 @@ def _list_as_mei(listed: Sequence[Noted], _library: Library) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for place, each in enumerate(listed, start=1):
-            try:
+            with suppress(RoslinError):
                 text = mei_from_melody(each.melody)
-            except RoslinError:
-                continue
-            name = re.sub(r"[^A-Za-z0-9.-]+", "-", each.melody.id or "melody").strip(".-")[:80]
-            archive.writestr(f"{place:03d}-{name}.mei", text)
+                name = re.sub(r"[^A-Za-z0-9.-]+", "-", each.melody.id or "melody").strip(".-")[:80]
+                archive.writestr(f"{place:03d}-{name}.mei", text)
     return out.getvalue()
 
 
-def _cells(melody: Melody) -> list[str]:
-    said = {name: said_of(melody, name) for name in ("scoring", "library", "date")}
-    said["shelfmark"] = melody.extra.get("shelfmark")
-    return [_cell(getattr(melody, name)) for name in _ABOUT] + [_cell(said[name]) for name in _CATALOGUED]
+def _cells(about: AboutAnswer) -> list[str]:
+    return [_cell(getattr(about, name)) for name in _ABOUT]
 
 
 def _cell(text: str | None) -> str:
@@ -128,21 +124,17 @@ def _cell(text: str | None) -> str:
 
 def _table(head: list[str], rows: Sequence[Sequence[object]]) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerows([head, *rows])
+    csv.writer(out).writerows([head, *rows])
     return out.getvalue()
 
 
-Export = tuple[Callable[[Found, Library], str], str, str]
-ListExport = tuple[Callable[[Sequence[Noted], Library], str | bytes], str, str]
-
 # name: (how it is written, media type, file name)
-EXPORTS: dict[str, Export] = {
+EXPORTS: dict[str, tuple[Callable[[Found, Library], str], str, str]] = {
     "csv": (_as_csv, "text/csv", "results.csv"),
     "trec": (_as_trec, "text/plain", "results.run"),
     "citations": (_as_citations, "application/x-bibtex", "results.bib"),
 }
-LIST_EXPORTS: dict[str, ListExport] = {
+LIST_EXPORTS: dict[str, tuple[Callable[[Sequence[Noted], Library], str | bytes], str, str]] = {
     "csv": (_list_as_csv, "text/csv", "list.csv"),
     "json": (_list_as_json, "application/json", "list.json"),
     "bibtex": (_list_as_bibtex, "application/x-bibtex", "list.bib"),

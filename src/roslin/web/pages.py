@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
+from starlette.exceptions import HTTPException
 
 from roslin.errors import ArgumentError, RoslinError
 from roslin.matchers import Matcher, matcher, matchers
@@ -18,23 +19,23 @@ from roslin.report.flow import flow_svg, name_of
 from roslin.report.player import melody_figure
 from roslin.represent.words import places_named
 from roslin.run.meaning import MEANINGS
-from roslin.search.coinciding import COINCIDING
+from roslin.search.agreement import COINCIDING
 from roslin.starter import tunes_path
 from roslin.web.answers import RefusalBody, ResultAnswer, written
 from roslin.web.errors import refusal_of
-from roslin.web.library import Library, Opened
+from roslin.web.library import GoneError, Library, Opened, Wait, as_lines, wants_lines, while_waited_for
 from roslin.web.listing import Browsed, browse
 from roslin.web.lists import as_text
-from roslin.web.progress import GoneError, Wait, as_lines, wants_lines, while_waited_for
 from roslin.web.rendering import rendered
 from roslin.web.requests import ExplainParams, SearchParams, SideParams, offered, query_of, where_to
 from roslin.web.search import Found, Show, find, found_as, query_used
 from roslin.web.search import explain as explained
 from roslin.web.sentences import expected_number
-from roslin.web.site import FILES, base_of, file_of, formats_of, linked_answer, page_of, wants_linked_data
+from roslin.web.site import CARD, FILES, base_of, card_of, formats_of, linked_answer, page_of, wants_linked_data
 
 _CHOSEN = ("roslin-castle", "greensleeves", "auld-lang-syne", "ode-to-joy", "la-folia", "frere-jacques")
 _BARS = 4
+_SHORTLY = {"Cache-Control": "public, max-age=300"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def _beginning(tune: dict[str, str | None]) -> Example:
     return Example(name, f"%{tune['clef']}@{tune['timesig']}{key} {'/'.join(bars)}/")
 
 
-router = APIRouter(include_in_schema=False)
+router, operators = APIRouter(include_in_schema=False), APIRouter(include_in_schema=False)
 
 _MOST_METHODS = 3  # side by side
 
@@ -123,7 +124,7 @@ async def results(request: Request, library: Opened, asked: Annotated[SearchPara
 
 @router.get("/side-by-side")
 async def side_by_side(request: Request, library: Opened, asked: Annotated[SideParams, Query()]) -> Response:
-    """What several methods find for the same query."""
+    """The results of several matchers for the same query."""
     methods = _shown_matchers(asked.matcher)
     if asked.is_empty:
         return _page(library, "side_by_side.html", {"asked": asked, "columns": [], "query": None, "methods": methods})
@@ -170,10 +171,12 @@ def melody(request: Request, library: Opened, id: str) -> Response:
         "figure": melody_figure(found, name, "melody-"),
         "written": written(found),
         "link": link,
+        "manifest": library.settings.manifest_of(found),
         "citation": as_text(found, link),
         "files": {format: FILES[format] for format in formats_of(found)},
         "canonical": page_of(base, id),
-        "picture": file_of(base, id, "svg") if len(found) else "",
+        "picture": card_of(base, id) if len(found) else "",
+        "picture_size": CARD,
     }
     response = _page(library, "melody.html", context)
     response.headers["Vary"] = "Accept"
@@ -182,18 +185,43 @@ def melody(request: Request, library: Opened, id: str) -> Response:
 
 @router.get("/about")
 def about(library: Opened) -> Response:
-    """What the page does, the matchers, the API."""
+    """The page About: the search page, the matchers, the API."""
     limits = {label: expected_number(most) for most, label in MEANINGS}
     return _page(library, "about.html", {"known": [matcher(name) for name in matchers()], "limits": limits})
 
 
+@operators.get("/imprint")
+@operators.get("/privacy")
+@operators.get("/accessibility")
+def operator(request: Request, library: Opened) -> Response:
+    """A page of the operator of the site."""
+    page = request.url.path[1:]
+    if library.imprint is None or page not in library.imprint.pages:
+        raise HTTPException(404, "there is no such page")
+    return _page(library, "operator.html", {"page": page})
+
+
+@operators.get("/site.css")
+def style(library: Opened) -> Response:
+    """The colours of the site."""
+    return Response(library.imprint.style if library.imprint else "", media_type="text/css", headers=_SHORTLY)
+
+
+@operators.get("/logo")
+def logo(library: Opened) -> Response:
+    """The logo of the site."""
+    if library.imprint is None or not library.imprint.logo:
+        raise HTTPException(404, "there is no such file")
+    return Response(library.imprint.logo, media_type=library.imprint.logo_type, headers=_SHORTLY)
+
+
 def _nothing_yet(asked: SearchParams) -> dict[str, Any]:
-    """What the list of results needs, before anything is found."""
+    """The values of the list of results before a search."""
     return {"asked": asked, "found": None, "browsed": None, "drawn": None, "refusal": None, "examples": examples()}
 
 
 async def _searched(request: Request, library: Library, asked: SearchParams) -> dict[str, Any]:
-    """What was found, if anything was asked."""
+    """The results, if there is a query."""
     if asked.is_browsing:
         browsed, figures = await while_waited_for(request, lambda _: _browse(library, asked))
         return {"browsed": browsed, "figures": figures}
@@ -282,7 +310,7 @@ def _shown_matchers(asked: str) -> list[tuple[str, Matcher]]:
     """The matchers to choose from, and the one that was asked for, if there is such a one."""
     shown = {text: matcher(text) for text in offered()}
     if asked not in shown:
-        with suppress(RoslinError):  # whoever asked is told so elsewhere on the page
+        with suppress(RoslinError):  # shown elsewhere on the page
             shown[asked] = matcher(asked)
     return list(shown.items())
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from roslin.errors import ArgumentError, RoslinError, TimeLimitError, UnknownNameError
+from roslin.deadline import Work
+from roslin.errors import ArgumentError, BusyError, NotationError, RoslinError, TimeLimitError, UnknownNameError
 from roslin.matchers import matcher
 from roslin.melody import Melody
 from roslin.notation.query import surest
@@ -25,12 +27,12 @@ from roslin.report.player import melody_figure
 from roslin.run import Hit, Run
 from roslin.search import Request as SearchRequest
 from roslin.search import search
-from roslin.search.work import Work
 from roslin.web.answers import AboutAnswer
-from roslin.web.library import BusyError, Library, Opened
-from roslin.web.progress import Wait, while_waited_for
+from roslin.web.library import Library, Opened, Wait, while_waited_for
+from roslin.web.listing import browse
 from roslin.web.rendering import rendered
-from roslin.web.requests import QueryParams, readings_of
+from roslin.web.requests import BrowseParams, QueryParams, readings_of
+from roslin.web.settings import MAX_QUERY
 from roslin.web.site import base_of
 
 CERTAIN = 1e-5  # the most expected chance matches of a candidate that is marked as a match
@@ -38,6 +40,7 @@ BATCH = 10  # cells of one request; each is a search
 _CANDIDATES = 5  # of a cell, unless a request asks for another number
 _MOST_CANDIDATES = 50
 _MOST_CELLS = 100
+_MOST_WORDS, _SUGGESTED = 200, 10
 _TYPE = {"id": "melody", "name": "Melody"}
 _PROPERTIES = {
     "composer": "Composer",
@@ -104,6 +107,22 @@ def properties(type: Annotated[str, Query()] = "", limit: Annotated[int, Query(g
     return JSONResponse({"type": type or _TYPE["id"], "limit": limit, "properties": proposed[:limit]})
 
 
+@router.get("/suggest")
+def suggest(library: Opened, prefix: Annotated[str, Query(max_length=MAX_QUERY)] = "") -> Response:
+    """Melodies to choose from by hand: those with these words, or those that resemble this melody."""
+    words = prefix.strip()
+    found: list[Melody] = []
+    if words:
+        about = browse(library, BrowseParams(words=words[:_MOST_WORDS], k=_SUGGESTED)).answer.melodies
+        found = [each.melody for each in about]
+    if words and not found:
+        with suppress(NotationError):
+            ids = searched(library, words, _SUGGESTED, library.settings.search_seconds).ids
+            found = list(library.collection.melodies(library.collection.numbers(ids)))
+    listed = [{"id": each.id, "name": _name(each), "description": each.source or ""} for each in found]
+    return JSONResponse({"result": listed})
+
+
 @router.get("/preview")
 def preview(library: Opened, id: str) -> HTMLResponse:
     """A small page about a candidate: its notation, title and composer."""
@@ -142,6 +161,7 @@ def _manifest(library: Library, base: str) -> dict[str, object]:
         "defaultTypes": [_TYPE],
         "view": {"url": f"{base}/melodies/{{{{id}}}}"},
         "preview": {"url": f"{base}/reconcile/preview?id={{{{id}}}}", "width": 480, "height": 240},
+        "suggest": {"entity": {"service_url": base, "service_path": "/reconcile/suggest"}},
         "extend": {
             "propose_properties": {"service_url": base, "service_path": "/reconcile/properties"},
             "property_settings": [],
@@ -192,7 +212,7 @@ def _candidates(library: Library, run: Run) -> list[dict[str, object]]:
     return [
         {
             "id": hit.id,
-            "name": ": ".join(filter(None, (melody.composer, melody.title))) or hit.id,
+            "name": _name(melody),
             "description": ", ".join(filter(None, (hit.meaning, melody.source, melody.extra.get("library")))),
             "type": [_TYPE],
             "score": round(100 / (1 + (hit.expected or 0.0)), 2),
@@ -201,6 +221,10 @@ def _candidates(library: Library, run: Run) -> list[dict[str, object]]:
         }
         for place, (hit, melody) in enumerate(zip(hits, melodies, strict=True))
     ]
+
+
+def _name(melody: Melody) -> str:
+    return ": ".join(filter(None, (melody.composer, melody.title))) or melody.id or ""
 
 
 def _extended(library: Library, asked: Extension) -> dict[str, object]:

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-from typing import Any
+from collections.abc import Sized
+from typing import Any, Protocol
 
-from roslin.display.templates import render
 from roslin.display.words import _, words
 from roslin.matchers import DEFAULT_MATCHER
-from roslin.matchers.modes import MODE_WORDS, MODES
+from roslin.matchers.base import MODE_WORDS, MODES
 from roslin.run.meaning import CHANCE_LINE
+from roslin.web.imprint import Imprint
 from roslin.web.language import in_other_languages, words_for_scripts
-from roslin.web.library import Library
 from roslin.web.requests import SearchParams, where_to
 from roslin.web.search import Found
 from roslin.web.sentences import chance_words, in_bars, key_words, method_words, query_name, result_sentence
 from roslin.web.static_files import address
+from roslin.web.under_path import page, path_here
 
 
-def rendered(library: Library, template: str, **values: Any) -> str:
-    """What a template makes of these values, and of those that every page knows."""
-    return render(
+class OnPages(Protocol):
+    """What pages show of a collection, or of several."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def collection(self) -> Sized: ...
+    @property
+    def imprint(self) -> Imprint | None: ...
+
+
+def rendered(library: OnPages, template: str, **values: Any) -> str:
+    """A template with these values and those of every page."""
+    return page(
         f"web/{template}",
         library=library,
+        start=path_here().rpartition("/")[0] + "/",
+        imprint=library.imprint,
+        site=library.imprint.site if library.imprint else None,
         language=words().language,
         languages=in_other_languages(),
         words=words_for_scripts(),
@@ -38,7 +52,6 @@ def rendered(library: Library, template: str, **values: Any) -> str:
         result_sentence=result_sentence,
         mode_words=MODE_WORDS,
         CHANCE_LINE=CHANCE_LINE,
-        roslin_version=version("roslin"),
         usual_matcher=DEFAULT_MATCHER,
         **values,
     )
@@ -54,7 +67,7 @@ def _sentence(text: str) -> str:
 
 
 def _search_title(asked: SearchParams, found: Found | None) -> str:
-    """What was asked, for the title of a page: the melody, and what of it counts; empty before anything is."""
+    """The query for the title of a page: the melody and the aspects compared; "" without a query."""
     if found is None:
         return ""
     chosen = [MODE_WORDS[name][value] for name in MODES if (value := getattr(asked, name))]

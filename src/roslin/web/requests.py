@@ -17,8 +17,9 @@ from roslin.collection.filters import NEAR, Filter, all_asked
 from roslin.collection.folding import FOLDED_FIELDS, folded_field
 from roslin.errors import ArgumentError, MelodyError, NotationError
 from roslin.matchers import DEFAULT_MATCHER, Matcher, matcher, matchers
-from roslin.matchers.modes import Mode
+from roslin.matchers.base import Mode
 from roslin.melody import Melody
+from roslin.melody.variants import DIRECTIONS
 from roslin.represent.edits import parse_costs
 from roslin.represent.line import melodic_line
 from roslin.web.readers import READERS
@@ -32,6 +33,7 @@ Choice = Annotated[str, Field(max_length=1000)]
 _FILTER_FIELDS = {
     **{name: name for name in ("pitch_range", "max_interval", "note_count", "duration_ratio")},
     "intervals": "contains",
+    "pattern": "pattern",
     **{name: name for name in ("title", "composer", "words")},
     **{f"{name}_cost": name for name in NEAR},
 }
@@ -43,13 +45,20 @@ class QueryParams(BaseModel):
     q: str = Field(default="", max_length=MAX_QUERY, description="The query as text.")
     notation: Literal["auto", "names", "pae", "abc", "jsonl"] = Field(default="auto", description="How to read `q`.")
     id: str = Field(default="", max_length=_MAX_ID, description="A melody of the collection, in place of `q`.")
-    strict: bool = Field(default=False, description="Refuse `q` where it is not written as its notation demands.")
+    strict: bool = Field(default=False, description="Refuse `q` if it deviates from the rules of its notation.")
+    direction: Literal["", "inverted", "retrograde", "both"] = Field(
+        default="", description="The query upside down, backwards, or both."
+    )
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.q.strip() and not self.id
 
 
 class NarrowParams(BaseModel):
     """Which melodies, in which order.
 
-    Ranges are LOW..HIGH, LOW.., ..HIGH or one value; names of intervals are understood.
+    Ranges are LOW..HIGH, LOW.., ..HIGH or one value. Names of intervals are understood.
     """
 
     words: str = Field(default="", max_length=_MAX_WORDS, description="Words in title, composer, text or source.")
@@ -62,13 +71,16 @@ class NarrowParams(BaseModel):
         default="", max_length=60, description="Ratio of the shortest to the longest note, 0 to 1."
     )
     intervals: str = Field(default="", max_length=_MAX_WORDS, description="It contains: fifth up, third down.")
+    pattern: str = Field(
+        default="", max_length=_MAX_WORDS, description="Intervals, wildcards, repeats, rhythm: +5 .{1,3} -2:L."
+    )
     only: tuple[Choice, ...] = Field(
         default=(),
         max_length=_MAX_CHOICES,
-        description="Of the list only these: FIELD=VALUE, as in `facets`; of several values of a field one is enough.",
+        description="Narrow the list to FIELD=VALUE, as in `facets`. Several values of one field are alternatives.",
     )
     order: Literal["", "composer", "date"] = Field(
-        default="", description="Empty: the nearest first; without a query, as they are catalogued."
+        default="", description="Empty: most similar first; without a query, in the order of the catalogue."
     )
     k: int = Field(default=10, ge=1, le=100, description="Results on a page.")
     page: int = Field(default=1, ge=1, le=100)
@@ -78,7 +90,7 @@ class NarrowParams(BaseModel):
         return any(getattr(self, name, "") for name in _FILTER_FIELDS)
 
     def toggled(self, field: str, value: str) -> tuple[str, ...]:
-        """What is chosen when this is chosen too, or no longer.
+        """The choices after this one is added or removed.
 
         >>> NarrowParams(only=("key=g minor",)).toggled("century", "18")
         ('key=g minor', 'century=18')
@@ -94,17 +106,26 @@ class SearchParams(NarrowParams, QueryParams):
         default=DEFAULT_MATCHER, max_length=_MAX_WORDS, description="How to compare: see /api/matchers."
     )
     compare: Literal["", "both", "melody", "rhythm", "contour"] = Field(
-        default="", description="What counts; empty is what the matcher does anyway, here and below."
+        default="", description="What counts; empty: the default of the matcher, here and below."
     )
     place: Literal["", "anywhere", "start", "whole", "end"] = Field(
         default="", description="Where in a melody the query may be."
     )
-    key: Literal["", "any", "written"] = Field(default="", description="Whether a transposed melody is the same.")
-    contour_cost: str = Field(default="", max_length=60, description="Gross contour at most so far from the query's.")
-    rhythm_cost: str = Field(default="", max_length=60, description="Rhythm at most so far from the query's.")
-    edit_costs: str = Field(default="", max_length=_MAX_WORDS, description="For both: insertion=0.5 UD=2; else all 1.")
+    key: Literal["", "any", "written"] = Field(
+        default="", description="Whether any key matches, or only the written one."
+    )
+    contour_cost: str = Field(
+        default="", max_length=60, description="Largest edit distance of the gross contour from that of the query."
+    )
+    rhythm_cost: str = Field(
+        default="", max_length=60, description="Largest edit distance of the rhythm from that of the query."
+    )
+    edit_costs: str = Field(
+        default="", max_length=_MAX_WORDS, description="Costs for both, such as insertion=0.5 UD=2. Others are 1."
+    )
     copies: Literal["", "together", "apart"] = Field(
-        default="", description="Whether identical melodies share a line; empty: on the page they do, here not."
+        default="",
+        description="Whether identical melodies share a line. Empty: together on the page, apart in the API.",
     )
 
     @property
@@ -114,10 +135,6 @@ class SearchParams(NarrowParams, QueryParams):
     def only_search(self, **changes: object) -> SearchParams:
         """The search itself, with changes, without the fields of other requests."""
         return SearchParams(**{**self.model_dump(include=set(SearchParams.model_fields)), **changes})
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.q.strip() and not self.id
 
     @property
     def is_browsing(self) -> bool:
@@ -147,15 +164,15 @@ class ListParams(SearchParams):
     """A search, and the form of its answer."""
 
     format: Literal["json", "csv", "trec", "citations"] = Field(default="json", description="The form of the answer.")
-    facets: bool = Field(default=False, description="Also what the list has in common, counted.")
+    facets: bool = Field(default=False, description="Also count the values of the list by field.")
     whole: bool = Field(default=False, description="The whole list, up to 1,000, without the notes that match.")
-    sure: bool = Field(default=False, description="Only the lines above that where chance begins.")
+    sure: bool = Field(default=False, description="Only the results that are better than chance.")
 
 
 class BrowseParams(NarrowParams):
     """Melodies without a query."""
 
-    facets: bool = Field(default=False, description="Also what all of them have in common, counted.")
+    facets: bool = Field(default=False, description="Also count the values of all of them by field.")
 
 
 class SideParams(SearchParams):
@@ -192,26 +209,22 @@ _VARIANTS = {"dp": ("dp(place='inside')",)}  # offered beside the defaults
 
 
 def query_of(asked: QueryParams, collection: Collection, settings: Settings) -> Melody:
-    """The melody that is asked for; its problems say what was read otherwise, `NotationError` why nothing was."""
+    """The query. Its problems list reinterpreted parts, and `NotationError` is raised if nothing was read."""
     return readings_of(asked, collection, settings)[0]
 
 
 def readings_of(asked: QueryParams, collection: Collection, settings: Settings) -> list[Melody]:
     """The same, and the other melody that the text may mean, if there is one."""
-    found = [collection[asked.id]] if asked.id else _readings(asked, settings)
+    notation = None if asked.notation == "auto" else asked.notation
+    try:
+        found = [collection[asked.id]] if asked.id else READERS.readings(asked.q, notation, asked.strict, settings)
+    except NotationError as error:
+        raise NotationError(replace(error.problem, record="")) from error
     if len(found[0]) > settings.query_notes:
         raise MelodyError(f"the query has {len(found[0])} notes; expected at most {settings.query_notes}")
     if not len(melodic_line(found[0])):
         raise MelodyError("the query has no notes; expected at least one that is not a grace note")
-    return found
-
-
-def _readings(asked: QueryParams, settings: Settings) -> list[Melody]:
-    notation = None if asked.notation == "auto" else asked.notation
-    try:
-        return READERS.readings(asked.q, notation, asked.strict, settings)
-    except NotationError as error:
-        raise NotationError(replace(error.problem, record="")) from error
+    return [DIRECTIONS[asked.direction](found[0])] if asked.direction else found
 
 
 def offered() -> list[str]:

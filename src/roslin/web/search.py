@@ -12,18 +12,18 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import zip_longest
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
 from roslin.api import Collection
 from roslin.collection.filters.chain import costs_of
 from roslin.collection.store import Store
-from roslin.deadline import Deadline, check_stopped
+from roslin.deadline import Deadline, Work, check_stopped
 from roslin.display.words import _
-from roslin.errors import ArgumentError, TimeLimitError
+from roslin.errors import ArgumentError, BusyError, TimeLimitError
 from roslin.matchers import Explanation, Matcher
 from roslin.matchers.edit.dp import likeness
 from roslin.melody import Melody
@@ -31,15 +31,13 @@ from roslin.notation.query import has_readings, surest
 from roslin.represent.packed import Packed
 from roslin.run import Hit, Run
 from roslin.run.meaning import FEW_NOTES
-from roslin.search import Request, depended_on, search
-from roslin.search.coinciding import COINCIDING
-from roslin.search.engines.everything import beginnings, onsets_compared
-from roslin.search.work import Work
+from roslin.search import Request, depended_on, for_collections, search
+from roslin.search.agreement import COINCIDING
+from roslin.search.refine import beginnings, onsets_compared
 from roslin.types import Numbers
 from roslin.web.answers import AboutAnswer, FacetAnswer, FilterAnswer, MatchAnswer, ResultAnswer, SearchAnswer
-from roslin.web.library import BusyError, Library
+from roslin.web.library import Library, Wait
 from roslin.web.listing import Line, Listing, listed
-from roslin.web.progress import Wait
 from roslin.web.requests import ExplainParams, ListParams, SearchParams, chosen_matcher, filters_of, readings_of
 
 SEARCH_SHARE = 0.9  # of the time of a search; the rest is for the notes that match
@@ -69,25 +67,43 @@ class Show:
         return cls(needs_list, asked.copies == "together", asked.whole, asked.sure, asked.facets)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Found:
-    """A page of a ranked list: the answer as JSON, and the values that a page made on the server needs beside it.
+    """The list of one reading of the query, from its run to JSON, and the page of it that is shown.
 
-    `run` is all that was found, `listing` the whole list where that was asked for. `line` is how many lines of this
-    page are above the line where chance begins; None where the line is not on this page. `readings` of the query were
-    searched for. `matching` is the time for comparing notes. The answer `is_complete` unless the time limit cut the
-    search or the matches short.
+    `searched` melodies were left by the `filters`; `hits` are by the numbers of their melodies. `listing` is the whole
+    list where that was asked for, and `above` of the `lines` are above the line where chance begins. The list
+    `is_whole` if everything that is counted is in it.
+
+    The page has `results` from the line `first` on. `readings` of the query were searched for. `matching` is the time
+    for comparing notes. The page `is_complete` unless the time limit cut the search or the matches short.
     """
 
-    answer: SearchAnswer
+    asked: SearchParams
+    show: Show
     query: Melody
     matcher: Matcher
     run: Run
-    line: int | None
+    searched: int
+    filters: tuple[FilterAnswer, ...]
+    hits: dict[int, Hit]
+    lines: tuple[Line, ...]
+    above: int
     listing: Listing | None
-    readings: int
-    matching: float
-    is_complete: bool
+    is_whole: bool
+    results: tuple[ResultAnswer, ...] = ()
+    first: int = 0
+    has_more: bool = False
+    readings: int = 1
+    seconds: float = 0.0
+    matching: float = 0.0
+    is_complete: bool = True
+
+    @property
+    def line(self) -> int | None:
+        """How many lines of this page are above the line where chance begins; None if that line is on another page."""
+        line = self.above - self.first
+        return line if self.run.has_meaning and 0 <= line < len(self.results) else None
 
     @property
     def notes(self) -> int:
@@ -102,23 +118,35 @@ class Found:
     @property
     def timing(self) -> str:
         """Both times for the header Server-Timing, in milliseconds."""
-        return f"search;dur={self.answer.seconds * 1000:.2f}, match;dur={self.matching * 1000:.2f}"
+        return f"search;dur={self.seconds * 1000:.2f}, match;dur={self.matching * 1000:.2f}"
 
-
-class RankedList(NamedTuple):
-    """The list of one reading: `searched` melodies were left by the filters; this many lines are `above` chance.
-
-    `hits` are by the numbers of their melodies. The list `is_whole` if everything that is counted is in it.
-    """
-
-    run: Run
-    searched: int
-    steps: tuple[FilterAnswer, ...]
-    hits: dict[int, Hit]
-    lines: tuple[Line, ...]
-    above: int
-    listing: Listing | None
-    is_whole: bool
+    @cached_property
+    def answer(self) -> SearchAnswer:
+        run, listing = self.run, self.listing
+        facets = listing.facets if listing and self.show.has_facets else None
+        return SearchAnswer(
+            query_notes=len(self.query),
+            deviations=self.query.deviations,
+            matcher=repr(self.matcher),
+            compare=self.asked.compare,
+            place=self.asked.place,
+            key=self.asked.key,
+            searched=self.searched,
+            filters=list(self.filters),
+            is_close=run.is_close,
+            headline=run.headline,
+            agreeing=sum(ranking.agreeing for ranking in run.rankings.values()),
+            is_complete=run.is_complete,
+            remarks=list(run.remarks),
+            page=self.asked.page,
+            has_more=self.has_more,
+            counted=listing.total if listing else None,
+            is_counted_whole=self.is_whole,
+            left=listing.left if listing else None,
+            facets=None if facets is None else [FacetAnswer.model_validate(each) for each in facets],
+            seconds=self.seconds,
+            results=list(self.results),
+        )
 
 
 def find(library: Library, asked: SearchParams, wait: Wait, show: Show = Show()) -> Found:  # noqa: B008 (frozen)
@@ -130,9 +158,7 @@ def find(library: Library, asked: SearchParams, wait: Wait, show: Show = Show())
     began = time.perf_counter()
     found = library.kept(asking.key("page", repr(asked), show), asking.found, lambda made: made.is_complete)
     seconds = time.perf_counter() - began
-    if seconds >= found.answer.seconds:
-        return found
-    return replace(found, answer=found.answer.model_copy(update={"seconds": seconds}), matching=0.0)  # it was saved
+    return found if seconds >= found.seconds else replace(found, seconds=seconds, matching=0.0)  # it was saved
 
 
 def query_used(library: Library, asked: SearchParams) -> tuple[Melody, int]:
@@ -167,7 +193,7 @@ class PageSearch:
         asked, most = self.asked, self.settings.most_results
         readings = readings_of(asked, self.collection, self.settings)
         self.began = time.perf_counter()
-        lists = dict[int, RankedList]()
+        lists = dict[int, Found]()
 
         def searched(query: Melody) -> Run:
             try:
@@ -185,27 +211,25 @@ class PageSearch:
         )
         found = lists[id(query)]
         if count > 1:  # each E is that of all readings
-            found = self.listed(run, found.searched, found.steps)
+            found = self.listed(query, run, found.searched, found.filters)
         ended = time.perf_counter()
         lines = found.lines[: found.above] if self.show.is_sure else found.lines
         first, last = (0, len(lines)) if self.show.is_whole else ((asked.page - 1) * asked.k, asked.page * asked.k)
         page = lines[first:last]
         matches = None if self.show.is_whole else self.matches(query, page, found.hits)
-        results = list(self.results(query, page, found.hits, matches or []))
-        has_more = len(lines) > last and last + asked.k <= most
-        return Found(
-            self.answer(query, found, results, has_more=has_more, seconds=ended - self.began),
-            query,
-            self.matcher,
-            run,
-            line=found.above - first if run.has_meaning and 0 <= found.above - first < len(page) else None,
-            listing=found.listing,
+        results = tuple(self.results(query, page, found.hits, matches or []))
+        return replace(
+            found,
+            results=results,
+            first=first,
+            has_more=len(lines) > last and last + asked.k <= most,
             readings=count,
+            seconds=ended - self.began,
             matching=time.perf_counter() - ended,
             is_complete=run.is_complete and (matches is None or len(matches) == len(page)),
         )
 
-    def deep_enough(self, query: Melody) -> RankedList:
+    def deep_enough(self, query: Melody) -> Found:
         """A search as deep as the page needs it; deeper where the list that is counted does not end there."""
         asked, show, most = self.asked, self.show, self.settings.most_results
         needed = asked.page * asked.k + 1
@@ -216,7 +240,7 @@ class PageSearch:
                 partial(self.run_of, query, depth),
                 lambda made: made[0].is_complete,
             )
-            found = self.listed(run, searched, steps)
+            found = self.listed(query, run, searched, steps)
             is_open = show.is_whole or bool(asked.order) or len(found.lines) < needed or not found.is_whole
             if len(run) < depth or not (show.needs_list and is_open):
                 break
@@ -240,15 +264,28 @@ class PageSearch:
             run = search(request, collection, Work(seconds=seconds, progress=self.wait.report))
         return run, len(collection) if numbers is None else len(numbers), steps
 
-    def listed(self, run: Run, searched: int, steps: tuple[FilterAnswer, ...]) -> RankedList:
+    def listed(self, query: Melody, run: Run, searched: int, steps: tuple[FilterAnswer, ...]) -> Found:
         """The list: lines above chance are counted; without any, and where chance is not counted, all of them."""
         above, most = run.above_line, self.settings.most_results
         is_line_known = run.has_meaning and 0 < above < len(run)
         shown = run[:most] if self.show.needs_list else run
         hits = dict(zip(self.collection.numbers(shown.ids).tolist(), shown.hits, strict=True))
-        is_whole = len(run) <= most or (is_line_known and above <= most)
+        found = Found(
+            self.asked,
+            self.show,
+            query,
+            self.matcher,
+            run,
+            searched,
+            steps,
+            hits,
+            tuple(map(Line, hits)),
+            above,
+            listing=None,
+            is_whole=len(run) <= most or (is_line_known and above <= most),
+        )
         if not self.show.needs_list:
-            return RankedList(run, searched, steps, hits, tuple(map(Line, hits)), above, None, is_whole)
+            return found
         listing = listed(
             self.collection,
             np.array(list(hits), np.int64),
@@ -256,8 +293,7 @@ class PageSearch:
             is_folded=self.show.is_folded,
             above=above if is_line_known else None,
         )
-        counted = listing.counted if above else 0
-        return RankedList(run, searched, steps, hits, listing.lines, counted, listing, is_whole)
+        return replace(found, lines=listing.lines, above=listing.counted if above else 0, listing=listing)
 
     def matches(self, query: Melody, lines: tuple[Line, ...], hits: dict[int, Hit]) -> list[MatchAnswer]:
         """The notes that match in each line; in fewer lines if that takes longer."""
@@ -267,7 +303,7 @@ class PageSearch:
             for line, place in zip(lines, places, strict=True):
                 self.wait.check()
                 hit = hits[line.number]
-                chosen = COINCIDING if hit.coincides else self.matcher
+                chosen = COINCIDING if hit.coincides else for_collections(self.matcher, query, [self.collection])
                 found.append(match_of(chosen, query, packed, place, hit.distance))
         return found
 
@@ -306,40 +342,11 @@ class PageSearch:
                 copies=[AboutAnswer.of(copy, link_to(copy)) for copy in self.collection.melodies(line.copies)],
             )
 
-    def answer(
-        self, query: Melody, found: RankedList, results: list[ResultAnswer], *, has_more: bool, seconds: float
-    ) -> SearchAnswer:
-        run, listing = found.run, found.listing
-        facets = listing.facets if listing and self.show.has_facets else None
-        return SearchAnswer(
-            query_notes=len(query),
-            deviations=query.deviations,
-            matcher=repr(self.matcher),
-            compare=self.asked.compare,
-            place=self.asked.place,
-            key=self.asked.key,
-            searched=found.searched,
-            filters=list(found.steps),
-            is_close=run.is_close,
-            headline=run.headline,
-            agreeing=sum(ranking.agreeing for ranking in run.rankings.values()),
-            is_complete=run.is_complete,
-            remarks=list(run.remarks),
-            page=self.asked.page,
-            has_more=has_more,
-            counted=listing.total if listing else None,
-            is_counted_whole=found.is_whole,
-            left=listing.left if listing else None,
-            facets=None if facets is None else [FacetAnswer.model_validate(each) for each in facets],
-            seconds=seconds,
-            results=results,
-        )
-
 
 def short_enough(
     collection: Store, numbers: Numbers | None, steps: tuple[FilterAnswer, ...], query: Melody, chosen: Matcher
 ) -> tuple[Numbers | None, tuple[FilterAnswer, ...]]:
-    """Without melodies so long that a single comparison would continue after the time of a search is over."""
+    """Without melodies for which a single comparison would exceed the time limit of a search."""
     offsets, longest = collection.packed().offsets, chosen.longest(query)
     is_short = np.diff(offsets) <= longest
     if is_short.all():
@@ -364,6 +371,7 @@ def explain(library: Library, asked: ExplainParams, query: Melody) -> Explanatio
     collection, settings = library.collection, library.settings
     candidate = collection[asked.candidate]
     chosen, is_cut = asked.mode.of(chosen_matcher(asked.matcher, settings))
+    chosen = for_collections(chosen, query, [collection])
     words = f"the explanation was stopped after {settings.search_seconds:g} seconds"
     with library.slot() as seconds, Deadline(seconds, lambda: words):
         among, number = _among(collection, query, asked, chosen)

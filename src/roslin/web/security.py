@@ -1,7 +1,7 @@
 """Guards before and after every route: plain ASGI, so that bodies stream and disconnects are seen.
 
-SafeHeaders  a strict policy for the browser: nothing from elsewhere, no inline script or style
-Embedding    lets pages of named origins show these pages and use the API; the reconciliation service is for all
+SafeHeaders  a strict policy for the browser: nothing from elsewhere, no inline script or style. Only pages of named
+             origins may show these pages and use the API; the reconciliation service is for all
 HeadAsGet    answers HEAD like GET, without the body
 BodyLimit    refuses a body above the limit, by its Content-Length or while it grows
 OwnHost      answers only to the names of this server
@@ -137,56 +137,48 @@ class Guard(ABC):
 class SafeHeaders(Guard):
     """Put headers on every answer: the usual ones, changed by `others`; those of `unless_set` if the answer has none.
 
-    The router builds the address of its own redirects from the Host of the request, which the client chooses. Here it
+    Scripts and frames of the `origins` may use the pages and the API, and those of any origin the reconciliation.
+    The router builds the address of redirects from the Host of the request, which the client chooses. Here it
     becomes a path.
     """
 
     def __init__(
-        self, app: ASGIApp, others: Mapping[str, str] | None = None, unless_set: Mapping[str, str] | None = None
+        self,
+        app: ASGIApp,
+        others: Mapping[str, str] | None = None,
+        unless_set: Mapping[str, str] | None = None,
+        origins: tuple[str, ...] = (),
     ):
         super().__init__(app)
-        self.headers, self.unless_set = {**_HEADERS, **(others or {})}, unless_set or {}
+        self.headers, self.unless_set, self.origins = {**_HEADERS, **(others or {})}, unless_set or {}, origins
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in self.headers.items():
-                    headers[name] = value
+                headers.update(self.headers)
                 for name, value in self.unless_set.items():
                     headers.setdefault(name, value)
                 if message["status"] == _OWN_REDIRECT:
                     headers["Location"] = "/" + headers["location"].partition("://")[2].partition("/")[2].lstrip("/")
+                self._open(headers, scope)
             await send(message)
 
         await self.app(scope, receive, send_safely)
 
-
-class Embedding(Guard):
-    """Let scripts and frames of named origins use the pages and the API, and those of any origin the reconciliation."""
-
-    def __init__(self, app: ASGIApp, origins: tuple[str, ...] = ()):
-        super().__init__(app)
-        self.origins = origins
-
-    async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def _open(self, headers: MutableHeaders, scope: Scope) -> None:
+        """Let others use an answer, as far as they may."""
         is_for_all = scope["path"].startswith("/reconcile")
-        asking = RequestHeaders(scope=scope).get("origin", "")
+        if not is_for_all and not self.origins:
+            return
         ancestors = "*" if is_for_all else " ".join(("'self'", *self.origins))
-        readers = "*" if is_for_all else asking if asking in self.origins else ""
-
-        async def send_open(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["Content-Security-Policy"] = POLICY.replace(_NO_FRAME, f"frame-ancestors {ancestors}")
-                del headers["X-Frame-Options"]
-                headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-                if readers:
-                    headers["Access-Control-Allow-Origin"] = readers
-                    headers.add_vary_header("Origin")
-            await send(message)
-
-        await self.app(scope, receive, send_open if is_for_all or self.origins else send)
+        headers["Content-Security-Policy"] = POLICY.replace(_NO_FRAME, f"frame-ancestors {ancestors}")
+        del headers["X-Frame-Options"]
+        headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+        asking = RequestHeaders(scope=scope).get("origin", "")
+        if readers := "*" if is_for_all else asking if asking in self.origins else "":
+            headers["Access-Control-Allow-Origin"] = readers
+            headers.add_vary_header("Origin")
 
 
 class HeadAsGet(Guard):
@@ -202,25 +194,33 @@ class HeadAsGet(Guard):
             await self.app(scope, receive, send)
 
 
+class Sending:
+    """The `send` of a request, which notes how far the answer is: its status (0 before it begins), size and end."""
+
+    def __init__(self, send: Send):
+        self._send = send
+        self.status, self.size, self.is_complete = 0, 0, False
+
+    async def __call__(self, message: Message) -> None:
+        self.status = message.get("status", self.status)
+        self.size += len(message.get("body", b""))
+        self.is_complete = message["type"] == "http.response.body" and not message.get("more_body")
+        await self._send(message)
+
+
 class LastResort(Guard):
-    """Answer an unforeseen error. It is nearest to the application, so that this answer has headers and is logged."""
+    """Answer an unforeseen error. It is the innermost guard, so that this answer has headers and is logged."""
 
     def __init__(self, app: ASGIApp, answer: Answer):
         super().__init__(app)
         self.answer = answer
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
-        has_begun = False
-
-        async def send_noted(message: Message) -> None:
-            nonlocal has_begun
-            has_begun = True
-            await send(message)
-
+        sending = Sending(send)
         try:
-            await self.app(scope, receive, send_noted)
+            await self.app(scope, receive, sending)
         except Exception as error:
-            if has_begun:  # the answer can only break off
+            if sending.status:  # the answer can only break off
                 raise
             response = await self.answer(Request(scope), error)
             await response(scope, receive, send)
@@ -296,23 +296,15 @@ class Log(Guard):
         self.about = about
 
     async def guard(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, status, sent = time.perf_counter(), 0, 0
-
-        async def send_counted(message: Message) -> None:
-            nonlocal status, sent
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            sent += len(message.get("body", b""))
-            await send(message)
-
+        began, sending = time.perf_counter(), Sending(send)
         try:
-            await self.app(scope, receive, send_counted)
+            await self.app(scope, receive, sending)
         finally:
             line = {
                 "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 **self.about(scope),
-                "status": status,
-                "bytes": sent,
+                "status": sending.status,
+                "bytes": sending.size,
                 "ms": round((time.perf_counter() - began) * 1000, 1),
             }
             _LOG.info(json.dumps(line, ensure_ascii=False))

@@ -2,7 +2,7 @@
 
 A result is one sentence: "The same tune, a fourth higher, from bar 3; 2 notes differ." The sentence contains only what
 the explanation knows: transposition and length of the notes where most pairs of notes agree on one, and how many notes
-have no partner. Matchers are named by what they do; their exact names are for researchers and for addresses.
+have no partner. Matchers are named by what they do. Their exact names are for researchers and for addresses.
 
 >>> from roslin import load
 >>> for line in in_bars(load("%G-2@3/4 '4G/''8.C6DE4-/2.xF/")[0]):
@@ -43,7 +43,7 @@ _INTERVALS = (
     N_("a fifth"), N_("a minor sixth"), N_("a major sixth"), N_("a minor seventh"), N_("a major seventh"),
 )  # fmt: skip
 _OCTAVE = 12
-_SIDE_BY_SIDE = ("alignment", "places", "likeness", "sum")  # kinds that say of each note whether it is the same
+_SIDE_BY_SIDE = ("alignment", "places", "likeness", "sum")  # kinds with a step for each note
 
 
 # Notes that belong together in two melodies.
@@ -72,7 +72,7 @@ def result_sentence(
 
 
 def chance_words(expected: float) -> str:
-    """What a number of chance matches says, in plain words.
+    """A number of chance matches in plain words.
 
     >>> chance_words(0.003), chance_words(1e-9)
     ('0.003 such matches expected by chance', 'fewer than 0.0001 such matches expected by chance')
@@ -107,7 +107,7 @@ def interval_words(semitones: int) -> str:
 
 
 def _changes(match: Matched, candidate: Melody, compare: str) -> Iterator[str]:
-    """What was done to the query: transposed, stretched, moved to a later bar."""
+    """The changes to the query: transposed, stretched, moved to a later bar."""
     up = match.transposition
     if up is not None and abs(up - round(up)) < ON_GRID and round(up) and compare != "rhythm":
         words = _("{interval} higher") if up > 0 else _("{interval} lower")
@@ -220,7 +220,7 @@ def note_words(base40: int) -> str:
 
 
 def key_words(key: str) -> str:
-    """A key as its reader calls it; one that has no name of ours stays as it is.
+    """A key as its reader calls it. One that has no name of ours stays as it is.
 
     >>> key_words("B flat minor"), key_words("2e mode")
     ('B flat minor', '2e mode')
@@ -255,7 +255,7 @@ def length_words(quarters: Fraction) -> str:
 
 
 def query_name(query: Melody) -> str:
-    """What to call a query: its title, or how it begins.
+    """The name of a query: its title, or how it begins.
 
     >>> from roslin import load
     >>> query_name(load("'4CDEFGABG")[0])
@@ -314,7 +314,7 @@ METHODS = {
     "p3": N_("Same pitches sounding for the longest time, any key"),
     "fm": N_("Intervals, rough rhythm and harmony together"),
     "ngrsumco": N_("Figures of three intervals in common, however often"),
-    "ngrukkon": N_("Figures of three intervals, common and not"),
+    "ngrukkon": N_("Figures of three intervals, shared and not shared"),
     "diffed": N_("Intervals inserted, left out or changed"),
     "rawed": N_("Notes inserted, left out or changed, best key"),
     "rhytfuzz": N_("Rough rhythm, pitch ignored"),
@@ -323,7 +323,7 @@ METHODS = {
 
 
 def method_words(matcher: Matcher) -> str:
-    """What a matcher does, in a few words. One with other parameters says so; one of somebody else has its summary.
+    """A short description of a matcher. One with other parameters has a remark. A plug-in has its summary.
 
     >>> from roslin import matcher
     >>> method_words(matcher("us")), method_words(matcher("us(n=4)"))

@@ -7,9 +7,10 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar
 
 import uvicorn
 from fastapi import FastAPI
@@ -18,7 +19,8 @@ from roslin.api import Collection
 from roslin.search.engines.emd import open_index
 from roslin.web.app import create_app
 from roslin.web.connections import LAST_SECONDS, Connections, room_for
-from roslin.web.settings import VARIABLE, Settings
+from roslin.web.settings import ServerSettings, Settings
+from roslin.web.several import create_several
 
 _PATIENCE = "timeout_worker_healthcheck"
 _PAGE_CONNECTIONS = 1000  # of one process
@@ -26,30 +28,46 @@ _TURN_SECONDS = 0.001
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
 _LARGE_BYTES, _HEAPS = 2**18, 2
 
+_Settings = TypeVar("_Settings", bound=ServerSettings)
+
 
 def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
-    """Serve until a signal ends it."""
-    prepare_process()
-    with Collection(settings.collection) as collection:
-        open_index(collection)  # once, before several processes would each make it
-    options = uvicorn_options(_PAGE_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
-    ends_in_peace()
-    if workers == 1:
-        uvicorn.run(create_app(settings), **options)
-    else:
-        os.environ[VARIABLE] = settings.to_environment()
-        uvicorn.run("roslin.web.server:worker", factory=True, workers=workers, **options)
-
-
-def ends_in_peace() -> None:
-    """Make SIGTERM a normal end: when uvicorn has ended, it sends the signal again to the handler before its own."""
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    """Serve one collection, or several, until a signal ends it."""
+    for each in settings.parts or (settings,):
+        with Collection(each.collection) as collection:
+            open_index(collection)  # once, before several processes would each make it
+    run(_application, settings, "roslin.web.server:worker", _PAGE_CONNECTIONS, host, port, workers)
 
 
 def worker() -> FastAPI:
     """The application of one of several processes."""
     prepare_process()
-    return create_app(Settings.from_environment())
+    return _application(Settings.from_environment())
+
+
+def _application(settings: Settings) -> FastAPI:
+    return create_several(settings) if settings.parts else create_app(settings)
+
+
+def run(
+    make: Callable[[_Settings], FastAPI],
+    settings: _Settings,
+    worker: str,
+    connections: int,
+    host: str,
+    port: int,
+    workers: int,
+) -> None:
+    """Serve an application with these settings in one process, or by the factory `worker` in several."""
+    prepare_process()
+    options = uvicorn_options(connections, settings.proxies) | {"host": host, "port": port}
+    # SIGTERM is a normal end: when uvicorn has ended, it sends the signal again to the handler before its own.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    if workers == 1:
+        uvicorn.run(make(settings), **options)
+    else:
+        os.environ[settings.variable] = settings.to_environment()
+        uvicorn.run(worker, factory=True, workers=workers, **options)
 
 
 def uvicorn_options(connections: int, proxies: tuple[str, ...]) -> dict[str, Any]:
@@ -74,7 +92,7 @@ def prepare_process() -> None:
     """Prepare a process for many clients: it logs to stderr, changes threads often, and gives memory back.
 
     Threads that answer must not wait for those that compute, so threads take turns five times as often as by default.
-    glibc would keep the memory of large uploads, for each thread separately; it is told to give large pieces back at
+    glibc would keep the memory of large uploads, for each thread separately. It is set to give large pieces back at
     once and to have few heaps.
     """
     handler = logging.StreamHandler(sys.stderr)

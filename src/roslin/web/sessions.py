@@ -172,7 +172,7 @@ class Attempts:
 
 
 class Reviewers:
-    """Who may decide about concordances.
+    """The people who may decide about concordances.
 
     On localhost a name is enough. A server that others can reach asks for the password that its operator chose;
     without one its pages are for reading.
@@ -192,7 +192,7 @@ class Reviewers:
         return bool(self._password)
 
     def who(self, request: Request) -> Session:
-        """The session of the client; a new one without a name if it has none."""
+        """The session of the client. A new one without a name if it has none."""
         return self._sessions.of(request.cookies) or self._sessions.begun()
 
     def enter(self, request: Request, name: str, password: str) -> Session:
@@ -211,7 +211,7 @@ class Reviewers:
         return self._sessions.begun(name)
 
     def check(self, request: Request, who: Session, form: FormData) -> None:
-        """Refuse what does not come from a page of this session, and everything where pages are for reading."""
+        """Refuse requests that do not come from a page of this session, and all requests if the pages are read-only."""
         if not self.may_write:
             raise HTTPException(
                 403,

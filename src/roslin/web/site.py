@@ -8,9 +8,10 @@ it loads nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from math import sqrt
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -23,18 +24,27 @@ from starlette.exceptions import HTTPException
 from roslin.collection.folding import said_of
 from roslin.display.words import N_
 from roslin.engrave import mei_from_melody
-from roslin.errors import ArgumentError, NotationError, Problem
+from roslin.engrave.exports import abc_from_melody, musicxml_from_melody
+from roslin.errors import ArgumentError, NotationError
 from roslin.melody import Melody
 from roslin.notation.pae import as_catalogued, write
 from roslin.notation.record import record_of
 from roslin.playback import midi_bytes
 from roslin.report.player import drawing
+from roslin.report.svg import placed
+from roslin.report.svg import svg as svg_of
 from roslin.web.library import Library, Opened
 from roslin.web.requests import Choice, SearchParams, where_to
-from roslin.web.settings import MAX_QUERY
+from roslin.web.settings import MAX_QUERY, Settings
+from roslin.web.under_path import path_here
 
 LINKED = "application/ld+json"
 SITEMAP_ADDRESSES = 50_000  # the most that the protocol allows in one file
+MOST_PIXELS = 8_000_000  # of a picture
+_ZOOM = 2  # of a picture, whose drawing has the size for a page
+CARD = 1200, 630  # pixels of a card, in the shape that social networks show
+_CARD_NOTES, _CARD_MARGIN = 24, 30  # the notes that fill it, and the margin of its narrow page
+_SIZE = re.compile(r' width="([\d.]+)" height="([\d.]+)"')
 _CONTEXT = {
     "@vocab": "https://schema.org/",
     "rism": "https://rism.online/api/v1#",
@@ -47,6 +57,7 @@ _CONTEXT = {
     "timesig": "rism:hasPAETimesig",
     "notation": "rism:hasPAEData",
     "mei": {"@id": "rism:meiEncoding", "@type": "@id"},
+    "resourceType": "rism:resourceType",
 }
 
 router = APIRouter(include_in_schema=False)
@@ -60,9 +71,16 @@ def _pae(melody: Melody) -> str:
 
 
 def _abc(melody: Melody) -> str:
-    if melody.notation != "abc" or not melody.music:
-        raise NotationError(Problem("not available in ABC", "a melody that its source has in ABC"))
-    return melody.music
+    return melody.music if melody.notation == "abc" and melody.music else abc_from_melody(melody)
+
+
+def picture(svg: str) -> bytes:
+    """A drawing as PNG, black on white. A very large one gets a smaller scale."""
+    import resvg_py
+
+    width, height = map(float, _SIZE.findall(svg)[0])
+    zoom = min(_ZOOM, sqrt(MOST_PIXELS / (width * height)))
+    return resvg_py.svg_to_bytes(svg_string=svg, background="white", zoom=zoom, skip_system_fonts=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +96,43 @@ class Download:
 FILES = {
     "midi": Download(N_("MIDI file"), "audio/midi", "mid", midi_bytes),
     "svg": Download(N_("Drawing"), "image/svg+xml", "svg", lambda melody: drawing(melody).svg),
+    "png": Download("PNG", "image/png", "png", lambda melody: picture(drawing(melody).svg)),
     "pae": Download("Plaine & Easie", "text/plain", "pae", _pae),
     "abc": Download("ABC", "text/vnd.abc", "abc", _abc),
+    "musicxml": Download("MusicXML", "application/vnd.recordare.musicxml+xml", "musicxml", musicxml_from_melody),
     "mei": Download("MEI", "application/mei+xml", "mei", mei_from_melody),
 }
-FileFormat = Literal["midi", "svg", "pae", "abc", "mei"]
+FileFormat = Literal["midi", "svg", "png", "pae", "abc", "musicxml", "mei"]
 
 
 def as_file(melody: Melody, format: str) -> Response:
-    """A melody in one of `FILES`. A drawing is shown by a browser, and other files are downloaded."""
+    """A melody in one of `FILES`. Drawings are shown by a browser, and other files are downloaded."""
     file = FILES[format]
-    headers = {} if format == "svg" else {"Content-Disposition": f'attachment; filename="melody.{file.suffix}"'}
+    headers = (
+        {}
+        if file.media_type.startswith("image/")
+        else {"Content-Disposition": f'attachment; filename="melody.{file.suffix}"'}
+    )
     return Response(file.write(melody), media_type=file.media_type, headers=headers)
 
 
 def formats_of(melody: Melody) -> list[str]:
     """The names of the formats in which a melody can be written; none without notes."""
-    found = ["midi", "svg"] if len(melody) else []
-    for format in ("pae", "abc", "mei") if found else ():
+    found = ["midi", "svg", "png"] if len(melody) else []
+    for format in ("pae", "abc", "musicxml", "mei") if found else ():
         with suppress(NotationError):
             FILES[format].write(melody)
             found.append(format)
     return found
+
+
+@router.get("/card/{id:path}")
+def card(library: Opened, id: str) -> Response:
+    """The beginning of a melody, as the picture that social networks show beside a link to its page."""
+    beginning = drawing(library.collection[id][:_CARD_NOTES], layout="narrow").svg
+    width, height = (pixels / _ZOOM for pixels in CARD)
+    room = placed(beginning, _CARD_MARGIN, _CARD_MARGIN, width - 2 * _CARD_MARGIN, height - 2 * _CARD_MARGIN)
+    return Response(picture(svg_of([room], width, height, "")), media_type="image/png")
 
 
 # -- linked data -------------------------------------------------------------------------------------------------------
@@ -107,12 +140,17 @@ def formats_of(melody: Melody) -> list[str]:
 
 def base_of(request: Request) -> str:
     """The address of this site as its clients know it, without a slash at its end."""
-    return str(request.base_url).rstrip("/")
+    return str(request.base_url).rstrip("/") + path_here()
 
 
 def page_of(base: str, id: str) -> str:
     """The one address of a melody's page."""
     return f"{base}/melodies/{quote(id)}"
+
+
+def card_of(base: str, id: str) -> str:
+    """The address of the picture of a melody for social networks."""
+    return f"{base}/card/{quote(id)}"
 
 
 def file_of(base: str, id: str, format: str) -> str:
@@ -140,7 +178,7 @@ def linked_answer(library: Library, melody: Melody, base: str) -> Response:
 
 
 def linked_data(library: Library, melody: Melody, base: str) -> dict[str, Any]:
-    """What is known about a melody, as a MusicComposition of schema.org. Fields without a value are omitted."""
+    """The metadata of a melody, as a MusicComposition of schema.org. Fields without a value are omitted."""
     id = melody.id or ""
     page, formats = page_of(base, id), formats_of(melody)
     composer = {"@type": "Person", "name": melody.composer} if melody.composer else None
@@ -149,6 +187,9 @@ def linked_data(library: Library, melody: Melody, base: str) -> dict[str, Any]:
         {"@type": "MediaObject", "encodingFormat": FILES[format].media_type, "contentUrl": file_of(base, id, format)}
         for format in formats
     ]
+    site = library.imprint.site if library.imprint else None
+    provider = _known({"@type": "Organization", "name": site.name, "url": site.home}) if site else None
+    licence = {"@id": site.licence_link} if site and site.licence_link else None
     collection = {"@type": "Collection", "@id": f"{base}/", "name": library.title}
     return _known(
         {
@@ -162,17 +203,26 @@ def linked_data(library: Library, melody: Melody, base: str) -> dict[str, Any]:
             "lyrics": lyrics,
             "url": page,
             "image": file_of(base, id, "svg") if "svg" in formats else None,
-            "isPartOf": [collection, *_source(melody, library.settings.link_to(melody))],
+            "isPartOf": [
+                _known({**collection, "provider": provider, "license": licence}),
+                *_source(melody, library.settings),
+            ],
             "encoding": files,
             "incipit": _incipit(melody, page, file_of(base, id, "mei") if "mei" in formats else None),
         }
     )
 
 
-def _source(melody: Melody, link: str | None) -> list[dict[str, Any]]:
+def _source(melody: Melody, settings: Settings) -> list[dict[str, Any]]:
     """The record that a melody belongs to; nothing if there is no more than the melody itself."""
     record, held = record_of(melody), said_of(melody, "library")
-    archive = {"@type": "ArchiveOrganization", "name": held}
+    archive, manifest = {"@type": "ArchiveOrganization", "name": held}, settings.manifest_of(melody)
+    pictures = {
+        "@type": ["MediaObject", "rism:ExternalResource"],
+        "encodingFormat": LINKED,
+        "contentUrl": manifest,
+        "resourceType": "rism:IIIFManifestLink",
+    }
     known = _known(
         {
             "identifier": record if record != melody.id else None,
@@ -180,7 +230,8 @@ def _source(melody: Melody, link: str | None) -> list[dict[str, Any]]:
             "holdingArchive": archive if held and held != melody.source else None,
             "itemLocation": melody.extra.get("shelfmark"),
             "temporal": said_of(melody, "date"),
-            "url": link,
+            "url": settings.link_to(melody),
+            "associatedMedia": pictures if manifest else None,
         }
     )
     return [{"@type": "ArchiveComponent", **known}] if known else []
@@ -205,18 +256,33 @@ def _known(values: dict[str, Any]) -> dict[str, Any]:
 
 @router.get("/robots.txt")
 def robots(request: Request) -> Response:
-    """What crawlers may read: pages of melodies and their drawings, but no searches."""
-    path = str(request.scope.get("root_path", "")).rstrip("/")
+    """Rules for crawlers."""
+    return robots_below(request, [""])
+
+
+def robots_below(request: Request, paths: Iterable[str]) -> Response:
+    """Rules for the collections below these paths: crawlers may read melodies and their drawings, but not search."""
     closed = ("/?", "/results", "/explain", "/side-by-side", "/identify", "/list", "/reconcile", "/search", "/api/")
-    lines = ["User-agent: *", f"Allow: {path}/api/melodies/", *(f"Disallow: {path}{each}" for each in closed)]
+    lines = ["User-agent: *"]
+    for path in (path_here() + each for each in paths):
+        lines += [f"Allow: {path}/api/melodies/", *(f"Disallow: {path}{each}" for each in closed)]
     return PlainTextResponse("\n".join([*lines, f"Sitemap: {base_of(request)}/sitemap.xml", ""]))
 
 
 @router.get("/sitemap.xml")
 def sitemap(request: Request, library: Opened) -> Response:
     """The parts of the sitemap."""
-    parts = -(-len(library.collection) // SITEMAP_ADDRESSES)
-    return _xml("sitemapindex", "sitemap", [f"{base_of(request)}/sitemap-{part + 1}.xml" for part in range(parts)])
+    return sitemap_index({base_of(request): library})
+
+
+def sitemap_index(libraries: Mapping[str, Library]) -> Response:
+    """The parts of the sitemaps of collections, which are by their addresses."""
+    parts = [
+        f"{base}/sitemap-{part + 1}.xml"
+        for base, library in libraries.items()
+        for part in range(-(-len(library.collection) // SITEMAP_ADDRESSES))
+    ]
+    return _xml("sitemapindex", "sitemap", parts)
 
 
 @router.get("/sitemap-{part:int}.xml")
@@ -250,7 +316,7 @@ _LIFE = re.compile(r"\s*\([^()]*\)$")  # the dates after a composer's name
 
 
 class RismParams(BaseModel):
-    """Parameters of RISM Online's incipit search; others, such as the order of its list, are ignored."""
+    """Parameters of RISM Online's incipit search. Others, such as the order of its list, are ignored."""
 
     mode: str = "incipits"
     n: str = Field(default="", max_length=MAX_QUERY - 200)
@@ -265,7 +331,7 @@ class RismParams(BaseModel):
 
 
 @router.get("/search")
-def rism_search(request: Request, asked: Annotated[RismParams, Query()]) -> Response:
+def rism_search(asked: Annotated[RismParams, Query()]) -> Response:
     """The search that an address of RISM Online's incipit search means (dev/decisions/search-page.md)."""
     if asked.mode != "incipits":
         raise ArgumentError(f"mode={asked.mode}: this site searches incipits; use mode=incipits")
@@ -276,8 +342,7 @@ def rism_search(request: Request, asked: Annotated[RismParams, Query()]) -> Resp
         metre, key = f"@{asked.it}" if asked.it else "", f"${asked.ik}" if asked.ik else ""
         text = f"%{asked.ic or 'G-2'}{metre}{key} {music}"
         wanted |= {"q": text, "notation": "pae", **_COMPARED[asked.im]}
-    address = where_to(SearchParams.model_validate(wanted), f"{request.scope.get('root_path', '')}/")
-    return RedirectResponse(address, 303)
+    return RedirectResponse(where_to(SearchParams.model_validate(wanted), "/"), 303)
 
 
 def _filters(given: tuple[str, ...]) -> tuple[str, ...]:

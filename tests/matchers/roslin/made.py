@@ -10,10 +10,9 @@ from numpy.random import Generator
 
 from roslin import Melody
 from roslin.matchers import Roslin
-from roslin.matchers.roslin.scores import FittedWorth
+from roslin.matchers.roslin.scores import FARTHEST, LANES, NO_INTERVAL, Encoded, FittedWorth, Planner, Tables
 from roslin.matchers.roslin.scores import tables as tables_of
 from roslin.matchers.roslin.table import MelodyTable
-from roslin.matchers.roslin.values import FARTHEST, LANES, NO_INTERVAL, Encoded, Tables
 from roslin.search.engines.roslin import Aligned
 
 # Numbers of our own, so that a new fit changes no test.
@@ -149,4 +148,4 @@ def _worth(query: Encoded, i: int, melody: Encoded, j: int, shift: int, lane: in
 
 def aligned(query: Encoded, table: MelodyTable, worth: Tables) -> Aligned:
     """A query beside the melodies of a table, for scores and bounds alone."""
-    return Aligned(Melody.from_notes([], [], []), query, table, worth, 0, table.own_scores, Roslin())
+    return Aligned(Melody.from_notes([], [], []), query, table, Planner(worth), 0, table.own_scores, Roslin())

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from roslin import Melody, load
-from roslin.matchers.roslin.notes import backwards, contours, encoded, one
-from roslin.matchers.roslin.scores import COMPARED, fitted, tables
-from roslin.matchers.roslin.values import FARTHEST
+from roslin.matchers.roslin.scores import COMPARED, FARTHEST, fitted, tables
+from roslin.matchers.roslin.table import backwards, contours, encoded, one
 from roslin.native import kernels
 from roslin.starter import tunes_path
 

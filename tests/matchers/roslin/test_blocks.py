@@ -21,13 +21,11 @@ from tests.matchers.roslin.made import (
     variants,
 )
 
+from roslin.deadline import Work
 from roslin.errors import ArgumentError
-from roslin.matchers.roslin.notes import one
-from roslin.matchers.roslin.rounding import UNKNOWN, check, highest_pair, plan_of, scale_for
-from roslin.matchers.roslin.table import table_of
-from roslin.matchers.roslin.values import FARTHEST, Encoded, Tables
+from roslin.matchers.roslin.scores import FARTHEST, UNKNOWN, Encoded, Planner, Tables, check, highest_pair, scale_for
+from roslin.matchers.roslin.table import one, table_of
 from roslin.native import kernels
-from roslin.search.work import Work
 
 MODES = dict(all_tables())
 SIZES = [[1, 1, 2], [0, 3, 0], [5, 6, 7, 1, 12], [9] * 70, [*range(30)] * 3]
@@ -39,6 +37,7 @@ def brute_scores(query: Encoded, melodies: Encoded, worth: Tables) -> Any:
     return scores
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 def test_scores_are_those_of_the_definition(mode: str) -> None:
     random = np.random.default_rng(1)
@@ -79,11 +78,11 @@ def test_bounds_hold_for_every_scale(scale: int) -> None:
         table, query = table_of(melodies, worth), one(melodies, 0)
         expected = brute_scores(query, melodies, worth)
         both = np.empty((2, 64), np.int32)
-        kernels.bound_blocks(plan_of(query, worth, scale, combined=True), table.blocks, np.arange(2), both)
+        kernels.bound_blocks(Planner(worth).plan(query, scale, combined=True), table, np.arange(2), both)
         bounds = both.ravel()
         assert (bounds[:91] >= expected[table.order]).all()
         apart = np.empty(91, np.int32)
-        kernels.bound_melodies(plan_of(query, worth, scale), table.blocks, np.arange(91), apart)
+        kernels.bound_melodies(Planner(worth).plan(query, scale), table, np.arange(91), apart)
         assert (apart >= expected[table.order]).all()
         known += int((bounds[:91] < UNKNOWN).sum())
     assert known > 0
@@ -95,8 +94,8 @@ def test_bounds_in_16_bits_are_closer() -> None:
     table, query = table_of(melodies, worth), one(melodies, 0)
     expected = brute_scores(query, melodies, worth)[table.order]
     short, long = np.empty((2, 64), np.int32), np.empty((2, 64), np.int32)
-    kernels.bound_blocks(plan_of(query, worth, 20, combined=True), table.blocks, np.arange(2), short)
-    kernels.align_blocks(plan_of(query, worth, combined=True), table.blocks, np.arange(2), long)
+    kernels.bound_blocks(Planner(worth).plan(query, 20, combined=True), table, np.arange(2), short)
+    kernels.align_blocks(Planner(worth).plan(query, combined=True), table, np.arange(2), long)
     assert (long.ravel() >= expected).all()
     assert (long <= short).all()
 
@@ -110,7 +109,7 @@ def test_one_tempo_without_gaps_is_bounded_to_one_byte_a_pair() -> None:
     melodies = variants(random, made_melodies(random, [10] * 64), 0, 0.8)
     table, query = table_of(melodies, worth), one(melodies, 0)
     found = np.empty((1, 64), np.int32)
-    kernels.bound_blocks(plan_of(query, worth, 16), table.blocks, np.arange(1), found)
+    kernels.bound_blocks(Planner(worth).plan(query, 16), table, np.arange(1), found)
     bounds = found[0]
     known = bounds < UNKNOWN
     assert known.sum() > 20
@@ -129,7 +128,7 @@ def test_long_melodies() -> None:
             assert np.array_equal(aligned(query, table, worth).scores(np.arange(5), Work()), expected)
             assert (aligned(query, table, worth).upper_bounds(Work()) >= expected).all()
     found = np.empty(5, np.int32)
-    kernels.align_melodies(plan_of(one(melodies, 1), worth), table.blocks, np.arange(5), found)
+    kernels.align_melodies(Planner(worth).plan(one(melodies, 1)), table, np.arange(5), found)
     assert (found == UNKNOWN).any()
     assert expected.max() > 0
 
@@ -184,7 +183,7 @@ def test_same_intervals_are_those_of_the_definition(seed: int) -> None:
     table = table_of(melodies, tables(PLAIN))
     query = made_melodies(random, [int(random.integers(1, 12))], pitches=2)
     agree = np.empty((len(table.starts) - 1, 64), np.int8)
-    kernels.same_intervals(table.blocks, query.intervals, agree)
+    kernels.same_intervals(table, query.intervals, agree)
     wanted = query.intervals.tolist()[1:]
     intervals = [one(melodies, int(number)).intervals.tolist()[1:] for number in table.order]
     expected = [has_part(each, wanted) or has_part(wanted, each) for each in intervals]
@@ -209,6 +208,7 @@ print(searched())
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", [each for each in kernels.available() if each != kernels.level()])
 def test_with_other_registers_everything_stays_the_same(level: str) -> None:
     done = subprocess.run(

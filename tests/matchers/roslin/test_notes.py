@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from roslin import Melody, load
-from roslin.matchers.roslin.notes import backwards, encoded
+from roslin.matchers.roslin.table import backwards, encoded
 from roslin.represent.line import melodic_line
 from roslin.starter import tunes_path
 

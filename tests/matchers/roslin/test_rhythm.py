@@ -39,6 +39,7 @@ def test_a_rhythm_and_its_doubling_are_alike_and_others_are_not(place: str) -> N
     assert (chosen.distances(quarters, others) > 0).all()
 
 
+@pytest.mark.long
 @given(LENGTHS, st.sampled_from([2, 4]), st.sampled_from(PLACES))
 @settings(max_examples=60, deadline=None)
 def test_a_rhythm_has_no_tempo(lengths: list[int], slower: int, place: str) -> None:

@@ -61,6 +61,7 @@ def test_one_note_by_hand() -> None:
     assert found[0] == pytest.approx(1 - score / (equal[0] + 2 * step))
 
 
+@pytest.mark.long
 @given(MELODIES, MELODIES)
 @settings(max_examples=60)
 def test_a_distance_belongs_to_two_melodies_in_any_order(
@@ -158,6 +159,7 @@ def test_a_tune_in_longer_values_is_found_first(tunes: Collection, id: str, slow
     assert first.meaning == "same notes"
 
 
+@pytest.mark.long
 def test_variants_of_the_starter_collection(tunes: Collection) -> None:
     """Measured: AP .961, ADR .956. The fusion of seven systems has .993 and .919."""
     truth = read_truth(truth_path())

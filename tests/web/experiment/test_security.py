@@ -48,6 +48,7 @@ def test_nobody_gets_anywhere_without_a_session(served: TestClient) -> None:
     assert stranger.get("/api/trials/1").json()["error"]["code"] == "no_session"
 
 
+@pytest.mark.long
 def test_another_expert_s_link_gives_that_expert_s_place_and_no_more(invited: Invited) -> None:
     first, second = invited(), invited()
     first.at_trial()
@@ -239,6 +240,7 @@ def test_a_script_in_the_texts_of_the_study_is_text() -> None:
     assert made.startswith("<h1>Hello &lt;script&gt;")
 
 
+@pytest.mark.long
 def test_a_script_in_the_title_is_text(tmp_path: Path) -> None:
     text = f'title = {{ en = "{SCRIPT}", de = "{SCRIPT}" }}'
     with small_study(tmp_path) as folder:
@@ -262,6 +264,7 @@ def test_a_participant_s_number_is_text(alone: Alone) -> None:
     assert "&lt;script&gt;" in page.text
 
 
+@pytest.mark.long
 def test_every_answer_has_the_headers(expert: Browser) -> None:
     expert.at_trial()
     for path in ("/", "/trial", "/api/trials/1", "/static/style.css", "/nothing", "/e/x", "/healthz", "/api/trials/99"):
@@ -390,6 +393,7 @@ def test_a_form_with_files_or_many_fields_is_refused(expert: Browser) -> None:
     assert many.status_code == 400
 
 
+@pytest.mark.long
 def test_one_expert_s_rate_is_limited_and_the_others_go_on(alone: Alone) -> None:
     first = alone(settings={"requests_per_minute": 20})
     second = Browser(TestClient(first.client.app), first.study, first.study.store.invite()[0].name)
@@ -410,6 +414,7 @@ def test_one_expert_s_rate_is_limited_and_the_others_go_on(alone: Alone) -> None
 # -- what is written down -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_log_has_no_secrets(alone: Alone, caplog: pytest.LogCaptureFixture) -> None:
     expert = alone(settings={"log_requests": True})
     token = expert.link.rpartition("/")[2]
@@ -441,11 +446,11 @@ def test_the_log_of_trouble_has_no_secrets(
         if "INSERT INTO events" in statement:
             raise sa.exc.OperationalError(statement, {"expert": expert.name}, Exception("disk I/O error"))
 
-    sa.event.listen(expert.study.store.engine, "before_cursor_execute", fail)
+    sa.event.listen(expert.study.store.database.engine, "before_cursor_execute", fail)
     try:
         with caplog.at_level(logging.DEBUG):
             assert expert.send(1, sorted_as(0, "no")).status_code == 503
     finally:
-        sa.event.remove(expert.study.store.engine, "before_cursor_execute", fail)
+        sa.event.remove(expert.study.store.database.engine, "before_cursor_execute", fail)
     assert "disk I/O error" in caplog.text
     assert expert.name not in caplog.text

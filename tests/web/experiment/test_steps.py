@@ -20,6 +20,7 @@ from roslin.web.experiment.app import create_app
 from roslin.web.experiment.study import OpenStudy
 
 
+@pytest.mark.long
 def test_a_whole_study(expert: Browser) -> None:
     page = expert.judge_everything()
     assert page.url.path == "/thanks"
@@ -165,6 +166,7 @@ def test_after_two_days_the_instructions_come_first(expert: Browser, clock: Cloc
     assert expert.state(1)["verdicts"] == {"0": "no"}, "nothing is lost"
 
 
+@pytest.mark.long
 def test_who_restarts_begins_the_open_trial_again_in_the_same_order(alone: Alone, clock: Clock) -> None:
     expert = alone(resume="restart", pause_hours=1.0)
     expert.until("trial")
@@ -215,6 +217,7 @@ def test_withdrawing_asks_and_then_deletes(expert: Browser, tmp_path: Path) -> N
     assert expert.follow().status_code == 404, "the link is nobody's now"
 
 
+@pytest.mark.long
 def test_a_paused_study_waits_and_open_trials_can_be_finished(alone: Alone) -> None:
     expert = alone()
     store = expert.study.store
@@ -257,6 +260,7 @@ def test_a_closed_study_says_so(alone: Alone) -> None:
     assert "closed" in page.text
 
 
+@pytest.mark.long
 def test_when_enough_is_known_nobody_is_asked(alone: Alone) -> None:
     first = alone(quota=1)
     second = Browser(TestClient(first.client.app), first.study, first.study.store.invite()[0].name)
@@ -274,6 +278,7 @@ def test_when_enough_is_known_nobody_is_asked(alone: Alone) -> None:
     assert _person(second)["is_complete"] == "no"
 
 
+@pytest.mark.long
 def test_nobody_is_told_that_enough_is_known_while_places_are_only_held(alone: Alone) -> None:
     first = alone(quota=1)
     others = [_another(first) for _ in range(3)]
@@ -294,6 +299,7 @@ def test_nobody_is_told_that_enough_is_known_while_places_are_only_held(alone: A
     assert late.get("/continue").url.path == "/trial", "a place that was given up is theirs"
 
 
+@pytest.mark.long
 def test_a_higher_quota_lets_who_was_done_go_on_if_they_like(tmp_path: Path) -> None:
     def opened(quota: int) -> Browser:
         with small_study(tmp_path, quota=quota) as folder:
@@ -317,6 +323,7 @@ def test_a_higher_quota_lets_who_was_done_go_on_if_they_like(tmp_path: Path) -> 
     expert.study.close()
 
 
+@pytest.mark.long
 def test_a_text_that_has_changed_is_agreed_to_again(tmp_path: Path) -> None:
     def opened(text: str) -> Browser:
         (tmp_path / "consent.md").write_text(text)
@@ -362,6 +369,7 @@ def _rival(expert: Browser) -> None:
     assert rival.finish(1).status_code == 200
 
 
+@pytest.mark.long
 def test_the_open_invitation(alone: Alone) -> None:
     owner = alone(keeps_participant=True)
     study = owner.study
@@ -386,6 +394,7 @@ def test_the_open_invitation(alone: Alone) -> None:
     assert browser.post(address, data=fields).status_code == 404
 
 
+@pytest.mark.long
 def test_the_same_participant_joins_once(alone: Alone) -> None:
     owner = alone(keeps_participant=True)
     study = owner.study
@@ -404,6 +413,7 @@ def test_the_same_participant_joins_once(alone: Alone) -> None:
     assert _joined(TestClient(owner.client.app), address).url.path == "/link", "without a number nobody is known"
 
 
+@pytest.mark.long
 def test_one_address_joins_only_so_often(alone: Alone) -> None:
     owner = alone({"joins": 3})
     study = owner.study
@@ -427,6 +437,7 @@ def _joined(browser: TestClient, address: str, participant: str = "") -> Any:
     return browser.post(address, data={"ticket": ticket[1], "participant": participant})
 
 
+@pytest.mark.long
 def test_the_way_back_to_the_platform(alone: Alone) -> None:
     rules = {
         "completion_address": "https://panel.example/complete?cc=C1&pid={participant}&code={receipt}",

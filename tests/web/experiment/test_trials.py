@@ -170,6 +170,7 @@ def test_the_practice_is_over_when_it_is_over(expert: Browser) -> None:
     assert late.json()["error"]["message"] == "the practice is over"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "size"), [("pairs", 2), ("triplets", 3)])
 def test_comparisons_are_offered_until_there_are_enough(alone: Alone, kind: str, size: int) -> None:
     expert = alone(kind=kind, comparisons=2)
@@ -199,6 +200,7 @@ def test_comparisons_are_offered_until_there_are_enough(alone: Alone, kind: str,
     assert expert.get("/continue").url.path == "/trial"
 
 
+@pytest.mark.long
 def test_an_undone_choice_is_offered_again(alone: Alone) -> None:
     expert = alone(kind="pairs", comparisons=3)
     store = expert.study.store
@@ -215,6 +217,7 @@ def test_an_undone_choice_is_offered_again(alone: Alone) -> None:
     assert expert.state(1)["choices"] == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "attention"), [("pairs", True), ("pairs", False), ("triplets", True)])
 def test_comparisons_check_attention_where_the_query_hides(alone: Alone, kind: str, attention: bool) -> None:
     expert = alone(kind=kind, comparisons=5, query_among_candidates=True)

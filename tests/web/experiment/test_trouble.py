@@ -24,11 +24,11 @@ def _failing(study: OpenStudy, fails: Callable[[str], bool], text: str) -> Itera
         if fails(statement):
             raise sa.exc.OperationalError(statement, {}, Exception(text))
 
-    sa.event.listen(study.store.engine, "before_cursor_execute", before)
+    sa.event.listen(study.store.database.engine, "before_cursor_execute", before)
     try:
         yield
     finally:
-        sa.event.remove(study.store.engine, "before_cursor_execute", before)
+        sa.event.remove(study.store.database.engine, "before_cursor_execute", before)
 
 
 def test_a_decision_that_is_not_kept_is_not_acknowledged(expert: Browser) -> None:
@@ -61,19 +61,20 @@ def test_a_database_that_cannot_be_read(expert: Browser, served: TestClient) -> 
     assert served.get("/healthz").status_code == 200
 
 
+@pytest.mark.long
 def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     with small_study(tmp_path) as folder:
         app = create_app(settings_for(folder.path))
     study: OpenStudy = app.state.study
     expert = Browser(TestClient(app), study, study.store.invite()[0].name)
     expert.at_trial()
-    with study.store.engine.connect() as connection:
+    with study.store.database.engine.connect() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
 
     def limit(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 3}")
 
-    sa.event.listen(study.store.engine, "begin", limit)
+    sa.event.listen(study.store.database.engine, "begin", limit)
     acknowledged: list[str] = []
     for _ in range(100):
         answer = expert.send(1, *({"kind": "heard", "document": n % 6} for n in range(20)))
@@ -84,10 +85,10 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
     assert len(acknowledged) >= 20
     assert [event.key for event in study.store.events(expert.name, 1)][1:] == acknowledged
     assert expert.get("/api/trials/1").status_code == 200, "what is there can still be read"
-    sa.event.remove(study.store.engine, "begin", limit)
-    with study.store.engine.connect() as connection:
+    sa.event.remove(study.store.database.engine, "begin", limit)
+    with study.store.database.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
-    study.store.engine.dispose()
+    study.store.database.engine.dispose()
     assert expert.send(1, sorted_as(0, "no")).status_code == 200
     study.close()
 

@@ -1,8 +1,9 @@
-"""The filters: conditions in SQL with bound parameters, each with a sentence for a musicologist (paper 002, 3.1).
+"""Filters: conditions in SQL, each with a sentence for a musicologist (Typke et al. 2007, section 3.1).
 
-    notes   by numbers, by the intervals that follow each other, by the editing distance from a query
-    fields  by what is known about a melody besides its notes
-    chain   filters applied one after the other, and near-duplicates removed
+    notes     by numbers, by the intervals that follow each other, by the editing distance from a query
+    fields    by what is known about a melody besides its notes
+    patterns  a small language for sequences of intervals
+    chain     filters applied one after the other, and near-duplicates removed
 
 Every function checks its arguments, refuses with `FilterError`, and gives a `Filter`. `FILTERS` lists them by name.
 Units are those of schema.sql: semitones for pitch, shares and ratios from 0 to 1.
@@ -15,6 +16,7 @@ study:
     contains, contains_semitones        intervals, "fifth up, third down"; of several texts one is enough
     share                               INTERVAL=LOW..HIGH, "third=0.5.."
     motive                              intervals that are repeated
+    pattern                             as patterns.py describes
     contour, rhythm                     COST from the query, or LETTERS=COST
     where                               FIELD=TEXT
     only                                FIELD=VALUE, the whole field; of several values of one field one is enough
@@ -23,6 +25,7 @@ study:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from roslin.collection.filters.chain import (
     Addition,
@@ -41,6 +44,7 @@ from roslin.collection.filters.notes import (
     max_interval,
     note_count,
     parse_range,
+    pattern,
     pitch_range,
     repeats_motive,
     rhythm_distance,
@@ -51,63 +55,19 @@ from roslin.melody import Melody
 from roslin.represent.edits import EditCosts
 
 __all__ = [
-    "CENTURY",
-    "FIELDS",
-    "FILTERS",
-    "Addition",
-    "Filter",
-    "FilterReport",
-    "FilterStep",
-    "NearDuplicate",
-    "apply_filters",
-    "contains",
-    "contour_distance",
-    "duration_ratio",
-    "max_interval",
-    "metadata",
-    "note_count",
-    "one_of",
-    "parse_range",
-    "pitch_range",
-    "remove_near_duplicates",
-    "repeats_motive",
-    "rhythm_distance",
-    "share_of_interval",
-    "words",
-]
+    "CENTURY", "FIELDS", "FILTERS", "Addition", "Filter", "FilterReport", "FilterStep", "NearDuplicate",
+    "apply_filters", "contains", "contour_distance", "duration_ratio", "max_interval", "metadata", "note_count",
+    "one_of", "parse_range", "pattern", "pitch_range", "remove_near_duplicates", "repeats_motive", "rhythm_distance",
+    "share_of_interval", "words",
+]  # fmt: skip
 
 FILTERS: dict[str, Callable[..., Filter]] = {
     maker.__name__: maker
     for maker in (
-        pitch_range,
-        max_interval,
-        duration_ratio,
-        note_count,
-        contains,
-        share_of_interval,
-        contour_distance,
-        rhythm_distance,
-        repeats_motive,
-        metadata,
-        one_of,
+        pitch_range, max_interval, duration_ratio, note_count, contains, share_of_interval, pattern, contour_distance,
+        rhythm_distance, repeats_motive, metadata, one_of,
     )
-}
-
-# Cheap ones first, which is the order in which they are applied.
-ASKED = (
-    "pitch_range",
-    "max_interval",
-    "duration_ratio",
-    "note_count",
-    "contains",
-    "contains_semitones",
-    "share",
-    "motive",
-    "contour",
-    "rhythm",
-    "where",
-    "only",
-)
+}  # fmt: skip
 NEAR = ("contour", "rhythm")  # these may need the query
 
 
@@ -149,30 +109,7 @@ def asked_filters(
     Share of "third" among the intervals at least 0.5.
     Share of "unison" among the intervals at most 0.1.
     """
-    label = label or name
-    match name:
-        case "contains":
-            return [contains(*texts)]
-        case "contains_semitones":
-            return [contains(*texts, kind="chromatic")]
-        case "share":
-            pairs = [_pair(text, label, "INTERVAL=RANGE") for text in texts]
-            return [share_of_interval(interval, *parse_range(bounds)) for interval, bounds in pairs]
-        case "motive":
-            return [repeats_motive(text, times) for text in texts]
-        case "contour":
-            return [contour_distance(*_near(text, query, label), costs) for text in texts]
-        case "rhythm":
-            return [rhythm_distance(*_near(text, query, label), costs) for text in texts]
-        case "title" | "composer":
-            return [metadata(name, text) for text in texts]
-        case "words":
-            return [each for text in texts for each in words(text)]
-        case "where":
-            return [metadata_of(text, label) for text in texts]
-        case "only":
-            return [one_of(field, *values) for field, values in chosen_values(texts, label).items()]
-    return [FILTERS[name](*parse_range(text)) for text in texts]
+    return _FROM_TEXTS[name](_Asked(texts, label or name, times, query, costs))
 
 
 def metadata_of(text: str, label: str) -> Filter:
@@ -202,14 +139,63 @@ def _pair(text: str, label: str, form: str) -> tuple[str, str]:
     return left, right
 
 
-def _near(text: str, query: Melody | None, label: str) -> tuple[str | Melody, float]:
-    """What a contour or a rhythm is to be near to, letters or the query, and at which cost."""
-    letters, _, number = text.rpartition("=")
-    try:
-        cost = float(number)
-    except ValueError:
-        raise FilterError(f"{label} must be COST or LETTERS=COST; got {text!r}") from None
-    near_to = letters or query
-    if near_to is None:
-        raise FilterError(f"{label} without LETTERS= needs a query; got {text!r}")
-    return near_to, cost
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The texts that were typed for one filter, its name for a reader, and what some filters need beside them."""
+
+    texts: Sequence[str]
+    label: str
+    times: int
+    query: Melody | None
+    costs: EditCosts | None
+
+    def ranges(self, make: Callable[..., Filter]) -> list[Filter]:
+        return [make(*parse_range(text)) for text in self.texts]
+
+    def shares(self) -> list[Filter]:
+        pairs = [_pair(text, self.label, "INTERVAL=RANGE") for text in self.texts]
+        return [share_of_interval(interval, *parse_range(bounds)) for interval, bounds in pairs]
+
+    def patterns(self) -> list[Filter]:
+        try:
+            return [pattern(text) for text in self.texts]
+        except FilterError as error:
+            raise FilterError(f"{self.label}, {error}") from None
+
+    def near(self, make: Callable[..., Filter]) -> list[Filter]:
+        return [make(*self._near(text), self.costs) for text in self.texts]
+
+    def _near(self, text: str) -> tuple[str | Melody, float]:
+        """The contour or rhythm to compare with (letters or the query) and the largest cost."""
+        letters, _, number = text.rpartition("=")
+        try:
+            cost = float(number)
+        except ValueError:
+            raise FilterError(f"{self.label} must be COST or LETTERS=COST; got {text!r}") from None
+        near_to = letters or self.query
+        if near_to is None:
+            raise FilterError(f"{self.label} without LETTERS= needs a query; got {text!r}")
+        return near_to, cost
+
+
+_FROM_TEXTS: dict[str, Callable[[_Asked], list[Filter]]] = {
+    "pitch_range": lambda asked: asked.ranges(pitch_range),
+    "max_interval": lambda asked: asked.ranges(max_interval),
+    "duration_ratio": lambda asked: asked.ranges(duration_ratio),
+    "note_count": lambda asked: asked.ranges(note_count),
+    "contains": lambda asked: [contains(*asked.texts)],
+    "contains_semitones": lambda asked: [contains(*asked.texts, kind="chromatic")],
+    "share": _Asked.shares,
+    "motive": lambda asked: [repeats_motive(text, asked.times) for text in asked.texts],
+    "pattern": _Asked.patterns,
+    "contour": lambda asked: asked.near(contour_distance),
+    "rhythm": lambda asked: asked.near(rhythm_distance),
+    "where": lambda asked: [metadata_of(text, asked.label) for text in asked.texts],
+    "only": lambda asked: [one_of(field, *values) for field, values in chosen_values(asked.texts, asked.label).items()],
+}
+ASKED = tuple(_FROM_TEXTS)  # cheap ones first, which is the order in which they are applied
+_FROM_TEXTS |= {  # of the search page
+    "title": lambda asked: [metadata("title", text) for text in asked.texts],
+    "composer": lambda asked: [metadata("composer", text) for text in asked.texts],
+    "words": lambda asked: [each for text in asked.texts for each in words(text)],
+}

@@ -1,24 +1,24 @@
-"""A filter as a value, and chains of filters applied to a collection (paper 002, section 3.1).
+"""A filter as a value, and chains of filters applied to a collection (Typke et al. 2007, section 3.1).
 
 To what a chain leaves, melodies can be added by name (`Addition`): those of a title, or those that a search finds. The
 authors of the paper did so, to limit the error of filters that are too strict.
 
 A filter is a condition in SQL with bound parameters, and a sentence. It keeps the melodies for which the condition is
-true; a melody that lacks the feature (too few notes) goes. Each step of a chain works on what the one before left and
+true. A melody that lacks the feature (too few notes) goes. Each step of a chain works on what the one before left and
 reports how many it removed.
 
 A condition speaks of the tables of schema.sql by name. It is asked of `features`, which has one row for each melody,
 joined with the filter's own table where that is `strings`, `melodies` or `folded`. Conditions on `features` alone are
-cheap: they are asked again, together, at every step. What any other filter leaves is handed to the next step as a JSON
-list. Nothing is written, not even a temporary table, so a read-only connection that other threads use is fine.
+cheap: they are asked again, together, at every step. The result of any other filter is passed to the next step as a
+JSON list. Nothing is written, not even a temporary table, so a read-only connection that other threads use is fine.
 
 Near-duplicates among candidates are removed after a chain. Two incipits count as identical when they have the same
 chromatic intervals and the same rhythm string, so that a transposition, another clef or another unit of notation makes
-no difference (section 3.2.3: the experts were told to regard transpositions as identical). One is contained in another
-when its intervals and its rhythm string, taken together, are an unbroken part of the other's. The rhythm string only
-has longer, shorter or the same. To demand exact rhythm, pass `durations`, which gives the durations of a melody's line
-in ticks: then they must also be in the same proportions. Melodies with fewer than two notes have no intervals and are
-always kept.
+no difference (section 3.2.3: the instructions asked the experts to treat transpositions as identical). One is contained
+in another when its intervals and its rhythm string, taken together, are an unbroken part of the other's. The rhythm
+string only has longer, shorter or the same. To demand exact rhythm, pass `durations`, which gives the durations of a
+melody's line in ticks: then they must also be in the same proportions. Melodies with fewer than two notes have no
+intervals and are always kept.
 """
 
 from __future__ import annotations
@@ -32,16 +32,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from roslin.collection.filters.patterns import is_found
 from roslin.display.text import counted
 from roslin.errors import CollectionError, FilterError
 from roslin.represent.edits import EditCosts, edit_distance_from
 from roslin.types import Numbers
 
 EDIT_DISTANCE = "roslin_edit_distance"  # SQL function (query, candidate, costs as text)
+PATTERN = "roslin_pattern"  # SQL function (pattern, string of a melody, ...)
 
 Parameter = str | int | float
 Durations = Callable[[int], Sequence[int]]
-_GRAM = 4  # letters; containers are looked up by pieces of this length
+_PIECE = 4  # letters; containers are looked up by pieces of at most this length
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Filter:
 
 
 def call_text(name: str, *arguments: object, **options: tuple[object, object]) -> str:
-    """How to make a filter again, as text; an option is given as its value and its default."""
+    """How to make a filter again, as text. An option is given as its value and its default."""
     named = [f"{option}={value!r}" for option, (value, default) in options.items() if value != default]
     return f"{name}({', '.join([*map(repr, arguments), *named])})"
 
@@ -92,7 +94,7 @@ class FilterStep:
 
     @property
     def percent_removed(self) -> float:
-        """The number of melodies removed of those that the step before left."""
+        """The number of melodies that this step removed."""
         return 100 * self.removed / (self.removed + self.left) if self.removed else 0.0
 
     def __str__(self) -> str:
@@ -161,7 +163,7 @@ def apply_filters(connection: sqlite3.Connection, filters: Sequence[Filter], tot
         if not isinstance(step, Filter):
             raise FilterError(f"a filter is made by roslin.filters, as in filters.pitch_range(12, 15); got {step!r}")
     try:
-        if any(EDIT_DISTANCE in step.sql for step in filters):
+        if any(name in step.sql for step in filters for name in (EDIT_DISTANCE, PATTERN)):
             _register_functions(connection)
         if total is None:
             (total,) = connection.execute("SELECT count(*) FROM features").fetchone()
@@ -171,7 +173,7 @@ def apply_filters(connection: sqlite3.Connection, filters: Sequence[Filter], tot
 
 
 def costs_of(connection: sqlite3.Connection, cost: Cost, numbers: Numbers) -> list[float]:
-    """What a filter's number is for each of these melodies, whether they passed it or not."""
+    """The filter's number for each of these melodies, whether it passed or not."""
     _register_functions(connection)
     # Only words of our own are put together here; what people typed is bound.
     statement = (
@@ -222,10 +224,11 @@ def _ask(connection: sqlite3.Connection, wanted: str, survivors: str | None, fil
 
 
 def _register_functions(connection: sqlite3.Connection) -> None:
-    """Once for a connection: SQLite refuses to replace a function while somebody reads."""
+    """Called once per connection, because SQLite refuses to replace a function during a read."""
     known = connection.execute("SELECT 1 FROM pragma_function_list WHERE name = ?", (EDIT_DISTANCE,)).fetchone()
     if known is None:
         connection.create_function(EDIT_DISTANCE, 3, _sql_edit_distance, deterministic=True)
+        connection.create_function(PATTERN, -1, is_found, deterministic=True)
 
 
 def costs_as_text(costs: EditCosts) -> str:
@@ -294,44 +297,33 @@ def _together(interval: str, rhythm: str) -> str:
 
 
 class _Kept:
-    """What is kept so far, longest first, and where to find pieces of it."""
+    """The melodies kept so far, longest first, by number, and those that have each piece of a few letters."""
 
     def __init__(self, durations: Durations | None):
         self.durations = durations
-        self.kept: dict[int, str] = {}
-        self.pieces: dict[int, dict[str, list[int]]] = {_GRAM: {}}
+        self.letters: dict[int, str] = {}
+        self.with_piece: dict[str, list[int]] = {}
 
     def add(self, number: int, letters: str) -> None:
-        self.kept[number] = letters
-        for length, index in self.pieces.items():
-            _index(index, number, letters, length)
+        self.letters[number] = letters
+        for length in range(1, _PIECE + 1):
+            for piece in _pieces(letters, length):
+                self.with_piece.setdefault(piece, []).append(number)
 
     def find(self, number: int, letters: str) -> NearDuplicate | None:
-        for other in self._candidates(letters):
-            for start in _places(letters, self.kept[other]):
+        """The first melody that contains these letters is among those with the rarest piece of them."""
+        rarest = min((self.with_piece.get(piece, []) for piece in _pieces(letters, _PIECE)), key=len)
+        for other in rarest:
+            for start in _places(letters, self.letters[other]):
                 if self.durations is None or _same_proportions(self.durations(number), self.durations(other)[start:]):
-                    same_length = len(letters) == len(self.kept[other])
+                    same_length = len(letters) == len(self.letters[other])
                     return NearDuplicate(number, other, "identical" if same_length else "contained")
         return None
 
-    def _candidates(self, letters: str) -> list[int]:
-        """The kept melodies that have the rarest piece of these letters, in the order in which they were kept."""
-        length = min(_GRAM, len(letters))
-        if length not in self.pieces:
-            self.pieces[length] = {}
-            for number, kept in self.kept.items():
-                _index(self.pieces[length], number, kept, length)
-        index = self.pieces[length]
-        return min((index.get(piece, []) for piece in _grams(letters, length)), key=len)
 
-
-def _grams(letters: str, length: int) -> set[str]:
-    return {letters[start : start + length] for start in range(len(letters) - length + 1)}
-
-
-def _index(index: dict[str, list[int]], number: int, letters: str, length: int) -> None:
-    for piece in _grams(letters, length):
-        index.setdefault(piece, []).append(number)
+def _pieces(letters: str, length: int) -> set[str]:
+    """All pieces of this length, or the letters themselves where there are fewer."""
+    return {letters[start : start + length] for start in range(max(len(letters) - length, 0) + 1)}
 
 
 def _places(part: str, whole: str) -> Iterator[int]:

@@ -7,23 +7,31 @@ from __future__ import annotations
 
 import math
 
-from roslin.collection.filters.chain import EDIT_DISTANCE, Cost, Filter, Parameter, call_text, costs_as_text
+from roslin.collection.filters.chain import (
+    EDIT_DISTANCE,
+    PATTERN,
+    Cost,
+    Filter,
+    Parameter,
+    call_text,
+    costs_as_text,
+)
+from roslin.collection.filters.patterns import compiled
 from roslin.display.words import _, ngettext
 from roslin.errors import FilterError
 from roslin.melody import Melody
 from roslin.melody.intervals import Kind, an_interval
 from roslin.represent.edits import EditCosts
 from roslin.represent.strings import (
-    contour_string,
     interval_semitones,
     interval_words,
     parse_interval,
     parse_intervals,
-    rhythm_string,
+    strings_of,
 )
 from roslin.tolerances import RECOMPUTED
 
-_LISTED_VALUES = 24  # a range of at most so many whole numbers is written as a list
+_LISTED_VALUES = 24  # a range of at most this many whole numbers is written as a list
 _INDEXED_LETTERS = 3  # the index of intervals finds sequences of this length and more
 
 Bound = int | float | str | None
@@ -115,7 +123,7 @@ def _semitones(name: str, subject: str, low: Bound, high: Bound) -> Filter:
 
 
 def _range_of_intervals(subject: str, low: float | None, high: float | None) -> str:
-    """A sentence of its own for each case: some languages decline the names of intervals."""
+    """Each case has a separate sentence, because some languages decline the names of intervals."""
     if low is not None and high is not None and low != high:
         said = _("{subject} between {low} and {high} ({least} to {most} semitones).")
         return said.format(
@@ -207,6 +215,17 @@ def share_of_interval(interval: str, low: Bound = None, high: Bound = None, kind
     return Filter(name, "strings", condition, parameters, sentence)
 
 
+def pattern(text: str) -> Filter:
+    """A pattern of intervals, wildcards, repeats and rhythms somewhere in the melody (patterns.py has the language).
+
+    >>> print(pattern("^ +5 .{1,3} -2:L"))
+    Has the pattern "^ +5 .{1,3} -2:L".
+    """
+    strings = ", ".join(f"strings.{name}" for name in compiled(text).strings)
+    sentence = _('Has the pattern "{pattern}".').format(pattern=text.strip())
+    return Filter(call_text("pattern", text), "strings", f"{PATTERN}(?, {strings})", (text,), sentence)
+
+
 def repeats_motive(sequence: str, times: int = 2) -> Filter:
     """A motive (represent/features.py) that contains these chromatic intervals and occurs at least `times` times.
 
@@ -245,13 +264,13 @@ def contour_distance(query: str | Melody, at_most: float, costs: EditCosts | Non
     >>> print(contour_distance("UUDR", 1))
     Gross contour at an editing distance of at most 1 from UUDR (insertion 1, deletion 1, replacement 1).
     """
-    letters = contour_string(query) if isinstance(query, Melody) else query.strip().removeprefix("*").upper()
+    letters = strings_of(query).contour if isinstance(query, Melody) else query.strip().removeprefix("*").upper()
     return _edit_distance("contour", _("Gross contour"), letters, "UDR", at_most, costs or EditCosts())
 
 
 def rhythm_distance(query: str | Melody, at_most: float, costs: EditCosts | None = None) -> Filter:
     """Editing distance between the rhythm string of the query (letters L, S, =, or a melody) and each melody's."""
-    letters = rhythm_string(query) if isinstance(query, Melody) else query.strip().upper()
+    letters = strings_of(query).rhythm if isinstance(query, Melody) else query.strip().upper()
     return _edit_distance("rhythm", _("Rhythm"), letters, "LS=", at_most, costs or EditCosts())
 
 

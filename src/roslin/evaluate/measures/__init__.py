@@ -1,4 +1,4 @@
-"""The measures, a family a file; `base` says what a measure is.
+"""The measures, one family per file; `base` defines a measure.
 
 `roslin.evaluate.measures` is both this package and the function that lists the names: the package answers when it is
 called.

@@ -1,4 +1,4 @@
-"""Average Dynamic Recall and its family (paper 000 and 001, sections 3 and 4; paper 002, section 4).
+"""Average Dynamic Recall and its family (Typke et al. 2006, sections 3 and 4; Typke et al. 2007, section 4).
 
 A truth is a list of groups, n documents in all. The user who has seen i results should have seen the first i documents
 of the truth; because the order inside a group is not known, every document of the groups up to the one that holds the
@@ -7,8 +7,8 @@ r_1 ... r_n. It is 1 for every list that keeps the order of the groups and has n
 
 Ties: i r_i is a sum over hits, each counting from its rank on, but not before its group is due. So
   E[r_i] = 1/i sum P(rank <= i)      over the hits whose group begins before rank i
-and ADR and NRGB are means of that. Two hits of one tie, both in scope, stand in the wrong order in half of all cases:
-an inversion counts 1/2 P(both in scope) there, with P = m (m - 1) / (n (n - 1)) for m places in scope of n.
+and ADR and NRGB are means of that. Two hits of one tie, both in scope, are in the wrong order in half of all cases, so
+their inversion counts 1/2 P(both in scope), with P = m (m - 1) / (n (n - 1)) for m places in scope of n.
 
 Secondary keys, for lists with the same ADR: `adr_tie_break` is the published one, `inversions` counts pairs in the
 wrong order. Only the second is sound; docs/concepts/measures/adr.md has the numbers.
@@ -34,7 +34,7 @@ from roslin.values.parameters import choice, whole
 def average_dynamic_recall(
     groups: Sequence[Sequence[Hashable]], ranking: RankedIds, k: int | None = None, *, query: Hashable | None = None
 ) -> float:
-    """ADR of one query, between 0 and 1; with k, the mean over the first k ranks (paper 002, Table 3).
+    """ADR of one query, between 0 and 1; with k, the mean over the first k ranks (Typke et al. 2007, Table 3).
 
     >>> average_dynamic_recall([[1, 2], [3, 4, 5]], [2, 3, 1, 5, 7, 8, 9, 4])
     0.86
@@ -55,7 +55,6 @@ def dynamic_recall(
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ADR(Measure):
     """Mean dynamic recall.
 
@@ -108,7 +107,6 @@ def _curves(hits: Hits, limit: Numbers) -> Floats:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class NRGB(Measure):
     """Recall where a group ends, among the groups so far, averaged over the groups of the truth."""
 
@@ -140,7 +138,6 @@ def normalised_recall_at_group_boundaries(
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Inversions(Measure):
     """Pairs of found documents in the wrong order, among the ranks that ADR looks at; not those inside a group."""
 
@@ -191,7 +188,7 @@ def adr_tie_break(groups: Sequence[Sequence[Hashable]], ranking: RankedIds, *, q
 
     Documents before or after the ranks of their group stay. Every other document is replaced by one of the first group.
     The papers leave open which one (here: the first one of the truth), and which value is better (here: as in their
-    example). It often prefers the worse list: use `inversions` to decide, and this to compare with the papers.
+    example). It often prefers the worse list. Use `inversions` instead, except to compare with the papers.
 
     >>> adr_tie_break([[1], [2], [3], [4]], [4, 3, 5, 6]), adr_tie_break([[1], [2], [3], [4]], [3, 4, 5, 6])
     (0.8541666666666666, 0.6041666666666666)
@@ -231,7 +228,7 @@ def _kept(
 
 @dataclass(frozen=True, slots=True)
 class RecallStep:
-    """One row of Table 3 of paper 002: what stands at a rank, and what the list is worth up to it."""
+    """One row of Table 3 of Typke et al. (2007): the document at a rank, and the worth of the list up to it."""
 
     rank: int
     document: Hashable

@@ -1,16 +1,16 @@
-"""What every measure is: a frozen value that turns hits into one number a query.
+"""The base of all measures: a frozen value that turns hits into one number per query.
 
 A measure is a named value (`roslin.values`): a dataclass whose fields are its parameters, and whose `repr` is its name
 in tables and files, with the cutoff last: `ADR`, `ADR@10`, `AP(variant='serra')`, `nDCG(gain='exp')@5`. `measure()`
-reads that text back. Values are larger for better rankings unless `larger_is_better` says otherwise.
+reads that text back. Values are larger for better rankings unless `larger_is_better` is false.
 
 An empty truth has no value: NaN and a warning, and means leave it out. A ranking that finds nothing is worth what the
-formula gives, which is 0 for nearly all. For those that count mistakes 0 is the best: `rewards_silence` says so.
+formula gives, which is 0 for nearly all. For those that count mistakes 0 is the best (`rewards_silence`).
 
-A plain function of a truth and a ranking is a measure, too: `measure(function)`; `function` says what it gets.
+`measure(function)` makes a measure of a plain function of a truth and a ranking.
 
 Where hits are tied, the value is the expected one over all orders of the ties. A measure that is `exact_in_ties` has a
-formula for it; its family's module has it. For any other it is the mean over `DRAWN_ORDERS` orders from a fixed state.
+formula for it. Its family's module has it. For any other it is the mean over `DRAWN_ORDERS` orders from a fixed state.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any, ClassVar, TypeVar, dataclass_transform, overload
 
 import numpy as np
 
-from roslin.errors import ArgumentError, PluginError, RoslinError
+from roslin.errors import ArgumentError, PluginError
 from roslin.evaluate.rankings import Hits, RankedIds, collect, drawn, judged, places
 from roslin.truth.model import check_groups
 from roslin.types import Floats
 from roslin.values.parameters import Named, shown
-from roslin.values.plugins import class_of_function, failure, is_function, is_own, one_number_each
+from roslin.values.plugins import OfFunction, guarded, is_own, one_number_each
 from roslin.values.registry import NamedRegistry
 
 Given = TypeVar("Given")
+Kind = TypeVar("Kind", bound="Measure")
 # A plain function as a measure: the groups of a truth, a ranking; one number.
 Score = Callable[[list[list[int]], list[int]], Any]
 
@@ -92,16 +93,10 @@ class Measure(Named, ABC):
 
     def _checked(self, hits: Hits) -> Floats:
         expected = f"the measure {self!r} must give {len(hits)} values, one for each query"
-        if is_own(type(self)):
-            return one_number_each(self._values(hits), len(hits), expected, undefined=True)
-        try:
-            found = self._values(hits)
-        except RoslinError:
-            raise
-        except Exception as error:
-            raise PluginError(f"the measure {self!r} fails: {failure(error)}") from error
+        found = guarded(self, "measure", lambda: self._values(hits))
         values = one_number_each(found, len(hits), expected, undefined=True)
-        one_number_each(np.where(hits.relevant > 0, values, 0), len(hits), expected)  # NaN is for empty truths
+        if not is_own(type(self)):
+            one_number_each(np.where(hits.relevant > 0, values, 0), len(hits), expected)  # NaN is for empty truths
         return values
 
     def __call__(
@@ -147,96 +142,11 @@ def hits_of_one(
 
 
 def count(value: float) -> float:
-    """What a measure that counts gives for one query, as a whole number; NaN, for an empty truth, stays NaN."""
+    """A count as a whole number; NaN, for an empty truth, remains NaN."""
     return int(value) if value == value else value
 
 
-def _adapted(thing: Any, name: str) -> Any:
-    """A plain function becomes a measure; everything else is what it should be, or refused later."""
-    if not is_function(thing, Measure):
-        return thing
-
-    return function_measure(thing, name)
-
-
-def _code_of(kind: Any) -> Any:
-    return getattr(kind, "function", kind)
-
-
-MEASURES: NamedRegistry[Measure] = NamedRegistry(
-    "measure",
-    Measure,
-    "roslin.measures",
-    example="ADR",
-    ignore_case=True,
-    adapt=_adapted,
-    code_of=_code_of,
-)
-
-register = MEASURES.register
-
-
-def measures() -> list[str]:
-    """The names of all metrics."""
-    return MEASURES.names()
-
-
-def measure(text: str | Measure | Score, *, name: str = "") -> Measure:
-    """A metric from its name, with any parameters and @k for a cutoff, or from a function.
-
-    Capital letters do not matter, and some metrics have a second name, such as MAP for AP.
-
-    >>> measure("nDCG(base=3)@10"), measure("map")
-    (nDCG(base=3.0)@10, AP)
-
-    A function gets the groups of a truth and a ranking, and returns one number (`function`). `name` is the name of the
-    metric, by default that of the function.
-
-    >>> def first(groups, ranking):
-    ...     return float(ranking[0] in groups[0])
-    >>> measure(first), measure(first)([["a", "b"], ["c"]], ["b", "c"])
-    (first, 1.0)
-    """
-    if not is_function(text, Measure):
-        return MEASURES.parse(text)  # type: ignore[arg-type]  # which refuses what is neither
-    kind: type[Measure] = _adapted(text, name)
-    MEASURES.check_free(kind)
-    return kind()
-
-
-@overload
-def register_measure(thing: Given, *, name: str = "", summary: str = "", reference: str = "") -> Given: ...
-
-
-@overload
-def register_measure(*, name: str = "", summary: str = "", reference: str = "") -> Callable[[Given], Given]: ...
-
-
-def register_measure(thing: Any = None, *, name: str = "", summary: str = "", reference: str = "") -> Any:
-    """Register a metric under its name: a subclass of `Measure`, or a function. Also works as a decorator.
-
-    By default, a function keeps its Python name and is described by the first line of its docstring.
-    """
-    if thing is None:
-        return lambda given: register_measure(given, name=name, summary=summary, reference=reference)
-    if not is_function(thing, Measure):
-        if name or summary or reference:
-            raise ArgumentError("name, summary and reference can be given for a function, but not for a class")
-        return register(thing)
-
-    register(function_measure(thing, name, summary, reference))
-    return thing
-
-
-# -- function ----------------------------------------------------------------------------------------------------------
-#
-# A plain function as a measure.
-#
-#     def first(groups, ranking):
-#         return float(bool(ranking) and ranking[0] in groups[0])
-#
-#     roslin.evaluate.evaluate(truth, runs, [first, "ADR"])
-#     roslin.register_measure(first)            # now `roslin evaluate --measure first` knows it, from a plug-in
+# -- plain functions ---------------------------------------------------------------------------------------------------
 #
 # The function gets the truth and the ranking of one query, and gives one number, larger for better rankings. Documents
 # are whole numbers: those of the groups count from 0, the most similar group first, and any other document of the
@@ -245,10 +155,10 @@ def register_measure(thing: Any = None, *, name: str = "", summary: str = "", re
 
 
 @dataclass(frozen=True, repr=False)
-class FunctionMeasure(Measure):
+class FunctionMeasure(OfFunction, Measure):
     """A measure that calls a function."""
 
-    function: ClassVar[Score]
+    takes = "the groups of a truth and a ranking to be a measure"
     largest: ClassVar[float] = np.inf
     monotone = False
 
@@ -265,22 +175,9 @@ class FunctionMeasure(Measure):
             raise PluginError(f"the measure {self!r} must give a number for each query; got {shown(value)}")
         return float(value)
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _remade, (type(self).function, self.name, self.summary, self.reference)
-
-
-def function_measure(function: Score, name: str = "", summary: str = "", reference: str = "") -> type[FunctionMeasure]:
-    """The class whose values call this function; what is not said is taken from the function itself."""
-    expected = "the groups of a truth and a ranking to be a measure"
-    return class_of_function(FunctionMeasure, (function, name, summary, reference), expected)
-
-
-def _remade(*described: Any) -> FunctionMeasure:
-    return function_measure(*described)()
-
 
 def _truth_and_ranking(hits: Hits, query: int) -> tuple[list[list[int]], list[int]]:
-    """The groups of a query and its ranking, documents as numbers; inside a group any may stand for any other."""
+    """The groups of a query and its ranking, documents as numbers. Documents of a group are interchangeable."""
     first, last = hits.group_offset[query : query + 2].tolist()
     ends = np.cumsum(hits.group_size[first:last]).tolist()
     groups = [list(range(start, end)) for start, end in zip([0, *ends], ends, strict=False)]
@@ -290,3 +187,57 @@ def _truth_and_ranking(hits: Hits, query: int) -> tuple[list[list[int]], list[in
     for rank, group in zip(hits.rank[of_query].tolist(), hits.group[of_query].tolist(), strict=True):
         ranking[rank - 1] = next(left[group - first])
     return groups, ranking
+
+
+# -- the registry ------------------------------------------------------------------------------------------------------
+
+
+MEASURES: NamedRegistry[Measure] = NamedRegistry(
+    "measure", Measure, "roslin.measures", example="ADR", of_functions=FunctionMeasure, ignore_case=True
+)
+
+
+@dataclass_transform(frozen_default=True)
+def register(kind: type[Kind]) -> type[Kind]:
+    """Register the class of a metric, which becomes a frozen dataclass."""
+    return MEASURES.register(kind)
+
+
+def measures() -> list[str]:
+    """The names of all metrics."""
+    return MEASURES.names()
+
+
+def measure(text: str | Measure | Score, *, name: str = "") -> Measure:
+    """A metric from its name, with any parameters and @k for a cutoff, or from a function.
+
+    Capital letters do not matter, and some metrics have a second name, such as MAP for AP.
+
+    >>> measure("nDCG(base=3)@10"), measure("map")
+    (nDCG(base=3.0)@10, AP)
+
+    A function gets the groups of a truth and a ranking, and returns one number. `name` is the name of the
+    metric, by default that of the function.
+
+    >>> def first(groups, ranking):
+    ...     return float(ranking[0] in groups[0])
+    >>> measure(first), measure(first)([["a", "b"], ["c"]], ["b", "c"])
+    (first, 1.0)
+    """
+    return MEASURES.parse(text, name)
+
+
+@overload
+def register_measure(thing: Given, *, name: str = "", summary: str = "", reference: str = "") -> Given: ...
+
+
+@overload
+def register_measure(*, name: str = "", summary: str = "", reference: str = "") -> Callable[[Given], Given]: ...
+
+
+def register_measure(thing: Any = None, *, name: str = "", summary: str = "", reference: str = "") -> Any:
+    """Register a metric under its name: a subclass of `Measure`, or a function. Also works as a decorator.
+
+    By default, a function keeps its Python name and is described by the first line of its docstring.
+    """
+    return MEASURES.register_described(thing, name=name, summary=summary, reference=reference)

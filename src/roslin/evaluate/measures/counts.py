@@ -1,4 +1,4 @@
-"""Measures that count: what was found and what was not (paper 003, section 2 and Table 2).
+"""Measures that count: what was found and what was not (Serrà 2007, section 2 and Table 2).
 
 None of them sees the order of the groups or of the ranks; with a cutoff k they look at the first k ranks only. Those
 that count true negatives need the size of the collection, with the query itself in it, as in the paper (2054 songs).
@@ -51,7 +51,6 @@ class Counting(Measure):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class TP(Counting):
     """True positives."""
 
@@ -64,9 +63,8 @@ class TP(Counting):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class FP(Counting):
-    """False positives; a repeated id is one more."""
+    """False positives. A repeated id is one more."""
 
     name = "FP"
     summary = "False positives: ranks of the list that hold nothing relevant."
@@ -79,7 +77,6 @@ class FP(Counting):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class FN(Counting):
     """False negatives."""
 
@@ -112,7 +109,6 @@ class _OfCollection(Counting):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class TN(_OfCollection):
     """True negatives."""
 
@@ -126,7 +122,6 @@ class TN(_OfCollection):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Accuracy(_OfCollection):
     """(TP + TN) / size."""
 
@@ -138,9 +133,8 @@ class Accuracy(_OfCollection):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Specificity(_OfCollection):
-    """TN / (TN + FP); `variant='serra'` is the row of that name in paper 003: TN / (TN + FN)."""
+    """TN / (TN + FP); `variant='serra'` is the row of that name in Serrà (2007): TN / (TN + FN)."""
 
     name = "Specificity"
     summary = "The share of what is not relevant that is left out."
@@ -158,7 +152,6 @@ class Specificity(_OfCollection):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Fallout(_OfCollection):
     """FP / (FP + TN)."""
 

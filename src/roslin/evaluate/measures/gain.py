@@ -1,13 +1,13 @@
 """Measures of graded relevance: cumulated gain, expected reciprocal rank, rank-biased precision.
 
 A document of group j is worth the gain of that group: by default the last group 1, the one before it 2, and so on. That
-choice is arbitrary, and so is the discount; paper 000, section 4 objects to both, and docs/concepts/measures/gain.md
-shows two lists that change places when the logarithm does.
+choice is arbitrary, and so is the discount; Typke et al. (2006), section 4 objects to both, and
+docs/concepts/measures/relevance.md shows two lists that change places when the logarithm does.
 
 Ties: DCG and RBP add up what each hit gives, so they add up E[discount(rank)] over the ranks that a hit may have
-(McSherry & Najork 2008); the best possible list has no ties. For ERR let g(m) be the probability that the reader goes
-on after m places of a tie of n documents: the mean over all choices of m documents of the product of 1 - satisfies.
-With h hits, i of them among the m,
+(McSherry & Najork 2008); the best possible list has no ties. For ERR let g(m) be the probability that the reader
+continues after m places of a tie of n documents: the mean over all choices of m documents of the product of 1 -
+satisfies. With h hits, i of them among the m,
   g(m) = sum_i C(h, i) C(n - h, m - i) / C(n, m) s_i,   s_i: the mean over all choices of i hits of that product
 and the tie gives the sum over its places of (g(m - 1) - g(m)) / (t + m), times the probability of reaching it.
 """
@@ -91,9 +91,8 @@ class _Discounted(Measure):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class DCG(_Discounted):
-    """Discounted cumulated gain. `DCG(gain='binary', discount='serra')` is the row of paper 003."""
+    """Discounted cumulated gain. `DCG(gain='binary', discount='serra')` is the row of Serrà (2007)."""
 
     name = "DCG"
     summary = "Discounted cumulated gain: what the list is worth, later ranks less."
@@ -105,7 +104,6 @@ class DCG(_Discounted):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class NDCG(_Discounted):
     """DCG divided by that of the best possible list."""
 
@@ -118,7 +116,6 @@ class NDCG(_Discounted):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class ERR(Measure):
     """Expected reciprocal rank: a document of gain g satisfies with probability (2^g - 1) / 2^top.
 
@@ -158,7 +155,7 @@ class ERR(Measure):
 
 
 def _err_of_ties(hits: Hits, satisfies: Floats, k: float) -> Floats:
-    """(Q,) ERR, tie by tie; a hit with a rank of its own is a tie of one."""
+    """(Q,) ERR, tie by tie. A hit without ties is a tie of one."""
     value, going_on = np.zeros(len(hits)), np.ones(len(hits))
     edges = hits.tie_edges()
     for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
@@ -173,7 +170,7 @@ def _err_of_ties(hits: Hits, satisfies: Floats, k: float) -> Floats:
 def _going_on(size: int, goes_on: Floats) -> Floats:
     """(size + 1,) The probability of going on after 0, 1, ... places of a tie, given that of each of its hits."""
     means = np.ones(1)  # the mean product over all choices of 0, 1, ... of the hits so far
-    chance = np.zeros((size + 1, 1))  # that so many of these stand among the first places
+    chance = np.zeros((size + 1, 1))  # that this many of these are among the first places
     chance[:, 0] = 1.0
     places = np.arange(size + 1)
     for number, each in enumerate(goes_on.tolist()):
@@ -187,9 +184,8 @@ def _going_on(size: int, goes_on: Floats) -> Floats:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class RBP(Measure):
-    """Rank-biased precision: the reader goes on to the next rank with probability p."""
+    """Rank-biased precision: the reader continues to the next rank with probability p."""
 
     name = "RBP"
     summary = "Rank-biased precision: relevant ranks, each weighing p times the one before."

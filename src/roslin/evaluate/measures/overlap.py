@@ -7,10 +7,10 @@ The truth has ties: the documents of a group share a place. The list has none. C
   b   the same, divided by the root of what each list shares with itself, so that a list with ties agrees with itself
   w   the documents are equal: the whole group is in at depth t, and agreement is 2 X / (documents in truth and list)
 
-Where the list has ties too, values are expected ones over the orders of these. What is shared at depth d is a sum over
+Where the list has ties too, values are expected ones over the orders of these. The overlap at depth d is a sum over
 hits of their weight times P(rank <= d), and AO and RBO are straight lines in it. Compatibility adds up a function of
-the j-th hit of each group: of h hits of a group in a tie of n documents, the j-th is at place x with probability
-C(x - 1, j - 1) C(n - x, h - j) / C(n, h).
+the j-th hit of each group: of h hits of a group in a tie of n documents, the j-th is at place x with probability C(x -
+1, j - 1) C(n - x, h - j) / C(n, h).
 """
 
 from __future__ import annotations
@@ -75,7 +75,6 @@ def _pairs(hits: Hits) -> Iterator[_Pair]:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class AO(Measure):
     """Mean over depths 1 ... n (or k) of the agreement of the two lists."""
 
@@ -102,7 +101,6 @@ class AO(Measure):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class RBO(Measure):
     """Rank-biased overlap, extrapolated beyond the ends of both lists (Webber et al. 2010, equation 32)."""
 
@@ -144,7 +142,6 @@ def _extrapolated(pair: _Pair, ties: str, p: float) -> float:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Compatibility(Measure):
     """The largest rank-biased overlap with any list that keeps the order of the groups, over the largest possible."""
 

@@ -1,6 +1,6 @@
-"""Shares of what was found: precision, recall, F-measure, success (paper 003, section 2 and Table 2).
+"""Shares of what was found: precision, recall, F-measure, success (Serrà 2007, section 2 and Table 2).
 
-None of them sees the order of the groups or of the ranks, but for where a cutoff k lies.
+None of them depends on the order of the groups or, apart from the cutoff k, of the ranks.
 
 Ties: precision, recall, R-precision and F are straight lines in TP, F being (1 + beta^2) TP / (beta^2 R + k), so the
 expected value is the value at E[TP] = sum over hits of P(rank <= k). Success is 1 - P(no hit among the first k): only a
@@ -11,7 +11,6 @@ among the first k: P = (n - h)! (n - m)! / ((n - h - m)! n!).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from roslin.values.parameters import choice, real, whole
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Precision(Counting):
     """P is the relevant share of the list; P@k divides by k even when the list is shorter, as trec_eval does."""
 
@@ -36,7 +34,6 @@ class Precision(Counting):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Recall(Counting):
     """TP / (TP + FN)."""
 
@@ -48,7 +45,6 @@ class Recall(Counting):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Sensitivity(Recall):
     """The name of recall among those who classify."""
 
@@ -57,7 +53,6 @@ class Sensitivity(Recall):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class FMeasure(Counting):
     """(1 + beta^2) P R / (beta^2 P + R), and 0 where nothing was found."""
 
@@ -73,7 +68,6 @@ class FMeasure(Counting):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Success(Measure):
     """1 where at least one of the first k documents is relevant."""
 
@@ -95,12 +89,11 @@ class Success(Measure):
 
 
 def _none(size: int, hits: int, places: int) -> float:
-    """The probability that no hit of a tie stands at its first so many places."""
+    """The probability that none of the first `places` of a tie is a hit."""
     return float(none_within(size, hits, min(places, size))[-1]) if places > 0 else 1.0
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class PND(Measure):
     """Precision at rank n, the number of relevant documents: R-precision, where precision and recall are equal."""
 
@@ -153,7 +146,7 @@ def precision_at_n(groups: Groups, ranking: RankedIds) -> float:
 #
 # Measures from precision along the list: average precision, reciprocal rank, the break-even point.
 #
-# Paper 003 prints rows under these names that are not the textbook's; the definitions that give its numbers were
+# Serrà (2007) prints rows under these names that are not the textbook's; the definitions that give its numbers were
 # recovered from the numbers, and are the variants called "serra".
 #
 # Ties, with t documents and p hits before a tie of n documents, h of them hits:
@@ -172,7 +165,6 @@ _GRID = np.linspace(0.0, 1.0, 11)
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class AP(Measure):
     """Sum of the precision at each hit, divided by all relevant documents; `serra` divides by those that were found."""
 
@@ -212,7 +204,7 @@ def _whole(k: float, hits: Hits) -> int:
 
 
 def _mean_in_scope(hits: Hits, query: int, k: int, parts: Floats) -> float:
-    """The mean of the precision at the hits among the first k, where rank k lies in a tie that has some."""
+    """The mean of the precision at the hits among the first k, where rank k is in a tie that has some."""
     own = hits.query == query
     inside = own & (hits.before + hits.tied <= k)
     at = int(np.flatnonzero(own & (hits.before < k) & ~inside)[0])
@@ -229,7 +221,6 @@ def _mean_in_scope(hits: Hits, query: int, k: int, parts: Floats) -> float:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class RR(Measure):
     """1 / rank of the first hit; `serra` is the sum of 1 / rank over all hits, divided by the length of the list."""
 
@@ -262,13 +253,12 @@ def _first_reciprocal(hits: Hits, k: float) -> Floats:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class BreakEven(Measure):
     """Where precision equals recall: at rank R, so the textbook's value is R-precision.
 
-    `serra` is a reading that gives all six printed values of paper 003, found among fifty: compatible, not proven. The
-    points (j / R, precision at the j-th hit) are joined by straight lines, level before the first, falling to (1, 0)
-    after the last; the value is the first recall of 0, 0.1, ... 1 at which precision is below recall.
+    `serra` is a reading that gives all six printed values of Serrà (2007), found among fifty: compatible, not proven.
+    The points (j / R, precision at the j-th hit) are joined by straight lines, level before the first, falling to (1,
+    0) after the last. The value is the first recall of 0, 0.1, ... 1 at which precision is below recall.
     """
 
     name = "BreakEven"
@@ -299,7 +289,7 @@ def _grid_break_even(ranks: Numbers, relevant: int) -> float:
     order = np.arange(1, len(ranks) + 1)
     recall = np.concatenate([order / max(relevant, 1), [1.0]])
     precision = np.concatenate([order / ranks, [0.0]])
-    if len(ranks) == relevant:  # the last point already lies at recall 1
+    if len(ranks) == relevant:  # the last point already has recall 1
         recall, precision = recall[:-1], precision[:-1]
     below = np.interp(_GRID, recall, precision) < _GRID
     return float(_GRID[int(np.argmax(below))]) if below.any() else 1.0

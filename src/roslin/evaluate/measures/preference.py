@@ -1,7 +1,7 @@
-"""Binary preference: how many documents judged not relevant stand before each relevant one (paper 003, equation 1).
+"""Binary preference (Serrà 2007, equation 1): how many documents judged not relevant precede each relevant one.
 
-Documents that nobody judged do not change the value. R relevant documents, N judged not relevant, n of these before
-a hit:
+Documents without a judgement do not change the value. R relevant documents, N judged not relevant, n of these before a
+hit:
 
   bpref       1/R sum (1 - min(n, R) / min(R, N))         trec: trec_eval 8 and later
               1/R sum (1 - min(n, R) / R)                 2004: the text of Buckley and Voorhees
@@ -10,8 +10,8 @@ a hit:
   bpref_10    the same with 10 + R in place of R
   bpref_star  1/R sum (1 - n / (A + R))                   A: length of the list
 
-Ties: of the m documents judged not relevant in the tie of a hit, 0, 1, ... m stand before it, each number as likely as
-any other. So n is b + u, with b before the tie and u even on 0 ... m: E[n] = b + m / 2, and capped at c
+Ties: of the m documents judged not relevant in the tie of a hit, 0, 1, ... m precede it, each number with the
+same probability. So n is b + u, with b before the tie and u even on 0 ... m: E[n] = b + m / 2, and capped at c
   E[min(n, c)] = (j b + j (j - 1) / 2 + (m + 1 - j) c) / (m + 1),   j = min(max(c - b, 0), m + 1)
 """
 
@@ -68,7 +68,6 @@ def _capped(hits: Hits, most: Numbers) -> Floats:
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Bpref(_Capped):
     """Binary preference, by default as trec_eval computes it."""
 
@@ -78,7 +77,6 @@ class Bpref(_Capped):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class Bpref10(_Capped):
     """For queries with very few relevant documents: the scale is at least ten."""
 
@@ -92,9 +90,8 @@ class Bpref10(_Capped):
 
 
 @register
-@dataclass(frozen=True, repr=False)
 class BprefStar(Measure):
-    """bpref* of paper 003. `length` is the A of the paper where lists may be shorter than asked for."""
+    """bpref* of Serrà (2007). `length` is the A of the paper where lists may be shorter than asked for."""
 
     name = "bpref_star"
     also = ("bpref*",)
@@ -131,7 +128,7 @@ def bpref_10(
 def bpref_star(
     groups: Groups, ranking: RankedIds, *, nonrelevant: Iterable[Hashable] | None = None, length: int | None = None
 ) -> float:
-    """bpref* of paper 003, equation 1.
+    """bpref* of Serrà (2007), equation 1.
 
     >>> bpref_star([["r1", "r2"]], ["r1", "n", "r2", "m"])
     0.9166666666666667

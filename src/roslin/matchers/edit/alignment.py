@@ -11,12 +11,12 @@ program published with Karsdorp, van Kranenburg and Manjavacas (2019). The steps
        likeness = (s + 1) / 2 * (1 - |w_a - w_b|)              w the inner metric weight, 0 to 1
        score = 2 * likeness - 1
 
-3. The best alignment, where a gap costs 0.6 for its first note and 0.2 for every other, is found exactly; the score is
+3. The best alignment, where a gap costs 0.6 for its first note and 0.2 for every other, is found exactly. The score is
    divided by the number of notes of the shorter melody, the distance is 1 less that.
 
-The inner metric weight of an onset (Volk, Fleischer) tells how much of the rhythm's own regularity it carries, without
-bar lines: every longest set of three or more equally spaced onsets adds the square of its number of steps to each of
-its onsets; the sums are divided by the largest.
+The inner metric weight of an onset (Volk, Fleischer) measures how much of the rhythm's own regularity it carries,
+without bar lines: every longest set of three or more equally spaced onsets adds the square of its number of steps to
+each of its onsets. The sums are divided by the largest.
 
 By hand, with `metric` = False: query C D E, candidate C D F. The histograms share C and D without transposition. E and
 F are 5 base-40 steps apart: s = 1 - 5/23 = 0.783. The score is 2.783, the distance 1 - 2.783 / 3 = 5/69 = 0.0725.
@@ -32,13 +32,13 @@ F are 5 base-40 steps apart: s = 1 - 5/23 = 0.783. The score is 2.783, the dista
               make a single note a perfect match for everything: it is refused
     opening, extending   what gaps cost
 
-Input: one line (represent/line.py). The same under transposition that keeps the spelling (base-40 numbers tell C sharp
-from D flat). The inner metric weight is the same in any tempo; `rhythm` is with tempo="histogram".
+Input: one line (represent/line.py). The same under transposition that keeps the spelling (base-40 numbers distinguish C
+sharp from D flat). The inner metric weight is the same in any tempo; `rhythm` is with tempo="histogram".
 
-How faithful: the similarity of notes, the gaps and the division are those of the program. Left out is its factor for
-the position in the phrase, as melodies here have no phrases. Our choices: which of equally good transpositions
-is taken (`shifts`); weights are divided by the largest of the melody; a candidate without notes is at the distance of
-one gap as long as the query.
+How faithful: the similarity of notes, the gaps and the division are those of the program. Its factor for the position
+in the phrase is left out, as melodies here have no phrases. Our choices: which of equally good transpositions is taken;
+weights are divided by the largest of the melody. A candidate without notes is at the distance of one gap as long as the
+query.
 """
 
 from __future__ import annotations
@@ -62,14 +62,11 @@ from roslin.values.parameters import choice, flag, real, whole
 
 # -- into one key and one tempo ----------------------------------------------------------------------------------------
 #
-# By how much a melody must be moved to share most with another. Tempo is our use of the idea of step 1 above: the
-# histogram of the lengths of notes, on a logarithmic axis, is moved instead.
-#
-# Of equally good shifts the one nearest to the difference of the first notes is taken, then the lowest: our choice,
-# under which the shift of a melody that is moved itself moves along with it.
+# By how much a melody must be moved to share most with another. For tempo, the histogram of the lengths of notes, on a
+# logarithmic axis, is moved. Of equally good shifts the one closest to the difference of the first notes is taken, then
+# the lowest: our choice, under which the shift of a melody that is moved itself moves along with it.
 
-
-_TIME_STEPS = 12  # of a doubling: fine enough to tell the values of notes apart
+_TIME_STEPS = 12  # of a doubling: fine enough to distinguish note values
 
 
 def transpositions(
@@ -107,23 +104,6 @@ class NoteColumns(NamedTuple):
     pitches: Numbers
     logs: Floats
     weights: Floats
-
-
-class NoteScores(NamedTuple):
-    """The scores of two notes, and of one that is left out, for the kernel.
-
-    likeness    (intervals,): how alike two notes are, 0 to 1, by the base-40 steps between them
-    rhythm      how much of the likeness the length may take away, 0 to 1
-    opening     the cost of the first note of a gap
-    extending   the cost of each further note of a gap
-    is_local    whether the alignment may begin and end anywhere
-    """
-
-    likeness: Floats
-    rhythm: float
-    opening: float
-    extending: float
-    is_local: bool
 
 
 @register
@@ -166,9 +146,8 @@ class NoteAlignment(Matcher):
         own, others = self._in_one_key(asked, lines)
         lengths = np.diff(lines.offsets)
         order = np.argsort(lengths, kind="stable")
-        scoring = NoteScores(self._likeness(), self.rhythm, self.opening, self.extending, self.aligner == "local")
         scores, scored = np.empty(len(order)), np.empty(len(order))
-        kernels.alignment_scores(own, others, lines.offsets, order, scoring, stop_flag(), scores)
+        kernels.alignment_scores(own, others, lines.offsets, order, self, stop_flag(), scores)
         check_stopped()
         scored[order] = scores
         distances: Distances = 1.0 - scored / self._divisors(len(asked.rows), lengths)
@@ -178,7 +157,7 @@ class NoteAlignment(Matcher):
         asked, stored = both_lines(query, candidates, number)
         own, other = self._in_one_key(asked, stored)
         apart = np.abs(np.subtract.outer(own.pitches, other.pitches))
-        likeness = self._likeness()[apart] * (1.0 - np.abs(np.subtract.outer(own.weights, other.weights)))
+        likeness = self.likeness[apart] * (1.0 - np.abs(np.subtract.outer(own.weights, other.weights)))
         longer = 0.5 * np.abs(np.subtract.outer(own.logs, other.logs))
         costs = 1.0 - 2.0 * likeness * (1.0 - self.rhythm * np.minimum(longer, 1.0))
         # States: after a pair, in a gap of the query, in a gap of the candidate.
@@ -188,7 +167,7 @@ class NoteAlignment(Matcher):
             for before in range(3):
                 price = np.full(n if state == 1 else m, float(self.extending if before == state else self.opening))
                 ways.append(Way(0, 1, price, before, state) if state == 1 else Way(1, 0, price, before, state))
-        place: Literal["anywhere", "corner"] = "anywhere" if self.aligner == "local" else "corner"
+        place: Literal["anywhere", "corner"] = "anywhere" if self.is_local else "corner"
         found = edits(successive(asked), successive(stored), ways, apart % _BASE40_OCTAVE == 0, place, place)
         by = float(self._divisors(m, np.array([n]))[0])
         return self._explanation(query, candidates, number, 1.0, scaled(found.steps, 1.0 / by))
@@ -204,7 +183,7 @@ class NoteAlignment(Matcher):
         return own, NoteColumns(others.pitches - np.repeat(moved, lengths), logs, others.weights)
 
     def _divisors(self, m: int, lengths: Numbers) -> Floats:
-        """What a score is divided by, for a query of m notes and candidates of so many."""
+        """The divisor of each score, for a query of m notes and candidates of these lengths."""
         return {
             "shorter": np.where(lengths > 0, np.minimum(lengths, m), m),
             "longer": np.maximum(lengths, m),
@@ -220,7 +199,13 @@ class NoteAlignment(Matcher):
             check_stopped()
         return NoteColumns(lines.pitch_base40.astype(np.int64) - _LOWEST_BASE40, logs, weights)
 
-    def _likeness(self) -> Floats:
+    @property
+    def is_local(self) -> bool:
+        """Whether the alignment may begin and end anywhere."""
+        return self.aligner == "local"
+
+    @property
+    def likeness(self) -> Floats:
         """The likeness of two notes, 0 to 1, by the number of base-40 steps between them."""
         steps = np.arange(_INTERVALS) % _BASE40_OCTAVE
         near = (2.0 - steps / max(self.band, 1)) / 2.0

@@ -1,7 +1,7 @@
 """`gam`: an edit distance between melodies as sequences of implication-realization structures.
 
 Reference: Grachten, Arcos and López de Mántaras, first of the MIREX 2005 task. Both lines (represent/line.py) are
-parsed into structures (represent/implication.py: label, size, direction, overlap); the distance is the least cost of
+parsed into structures (label, size, direction, overlap). The distance is the least cost of
 turning the query's structures s into the candidate's u by five operations:
 
     delete         deletion * size(s)
@@ -30,15 +30,53 @@ insert everything costs 0.064 * 6 + 0.131 * 4 = 0.908, so the distance is 0.4389
 A candidate without notes is at 1 under "both", and at the cost of deleting the query under "none". The distance does
 not change under transposition. Of rhythm only rests, longer notes and bar lines count, so it does not change under
 tempo either. It is not symmetric.
+
+Structures are those of Narmour's implication-realization model: how each interval follows from the one before. The
+labels and the overlaps are from the literature. It is not known how the authors' program decides in detail, so this is
+a parser after the model, not a copy of theirs.
+
+A structure is made of two intervals that follow each other in the melodic line (represent/line.py). With X and Y for
+their sizes in semitones; small is up to `small` semitones, large is more:
+
+    label  first interval  second interval                        direction
+    P      small           similar (differs by at most 3)         the same
+    D      0               0
+    ID     small           equal                                  another
+    IP     small           similar (differs by at most 2)         another
+    VP     small           clearly larger                         the same
+    R      large           clearly smaller                        another
+    IR     large           clearly smaller                        the same
+    VR     large           clearly larger                         another
+
+"Clearly" is: not similar. A repeated note is a direction of its kind, so that up and then repeated is a change of
+direction. A label in brackets is retrospective: the second interval follows the first as in the label, but the first
+has the other size: (P) two large intervals, (R) a small one and a clearly smaller one back. So every pair of intervals
+has one label. A dyad is an interval, and a monad a note, that closure leaves alone.
+
+Closure ends a structure. A note is a cue for it when
+
+    a rest follows that takes at least `rest` of the time to the next note.
+    It is at least `longer` times as long as the note before;
+    its metrical stress (represent/points.py) is at least `accent`, and above that of both neighbours. A melody without
+    bar lines has no such cues.
+
+One cue is weak closure: the next structure begins with the same note (overlap 1). Two are strong closure: it begins
+with the next note (overlap 0). Without closure, the next structure begins one note later, and the two share an interval
+(overlap 2). There, P after P, (P) after (P) and D after D become one longer structure.
+
+Example. C D E C in even notes without bar lines has the intervals 2, 2, -4: P (size 3, up, overlap 2), then IP (size 3,
+down). C D E F G is one P of size 5. If its E is followed by a rest, it is P (size 3, overlap 1) and P (size 3).
+
+From the literature: labels, cues, overlaps, chains. Our choice: `small` (6, the tritone, counts as small), VP also
+where the second interval is not large, the chains of (P), and `rest`, `longer`, `accent`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from roslin.display.words import N_
@@ -47,9 +85,9 @@ from roslin.matchers.explanation import Explanation, Rows, scaled
 from roslin.matchers.paths import Way, both_lines, edits
 from roslin.melody import Melody
 from roslin.native import kernels
-from roslin.represent.implication import LABELS, Structures, structures
-from roslin.represent.line import Lines
-from roslin.represent.packed import Candidates, Packed
+from roslin.represent.line import Lines, melodic_lines
+from roslin.represent.packed import Candidates, Packed, pack
+from roslin.represent.points import metrical_stress
 from roslin.types import Distances, Floats, Numbers
 from roslin.values.parameters import choice, real, whole
 
@@ -58,40 +96,52 @@ _LARGEST_INTERVAL = 127  # semitones
 _NEVER = 1e9  # as the limit of a cue: none reaches it
 
 
-class LabelledStrings(NamedTuple):
-    """The structures that `gam` compares (represent/implication.py), for its kernel. All fields are (structures,)."""
+# Label k and its retrospective twin, if it has one, follow each other.
+LABELS = (
+    "P", "(P)", "D", "ID", "(ID)", "IP", "(IP)", "VP", "(VP)", "R", "(R)", "IR", "(IR)", "VR", "(VR)", "dyad", "monad",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Structures:
+    """The structures of many melodies, end to end: those of melody k are `offsets[k]` to `offsets[k + 1]`.
+
+    `label` is a place in `LABELS`, `size` the number of notes, `direction` the sign of the last pitch minus the first,
+    `overlap` the number of notes shared with the next structure (0 for the last one).
+    """
 
     label: Numbers
     size: Numbers
     direction: Numbers
     overlap: Numbers
+    offsets: Numbers
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
 
 
-class StructureCosts(NamedTuple):
-    """The costs of the operations, for the kernel.
+def structures(
+    candidates: Candidates, *, small: int = 6, rest: float = 0.25, longer: float = 1.5, accent: float = 1.0
+) -> Structures:
+    """The structures of many melodies.
 
-    labels          (kinds, kinds): one label in place of another
-    size            a note more or less
-    direction       another direction, by the difference
-    overlap         another overlap with the next structure, by the difference
-    deletion        for each note of a structure
-    insertion       for each note of a structure
-    replacement     times the cost of the two structures
-    consolidation   times the cost of several structures of the query in place of one
-    fragmentation   times the cost of one in place of several
-    joined          how many structures are joined, or one is split into, at most
+    >>> from roslin import load
+    >>> found = structures(load("'4CDEC"))
+    >>> [LABELS[label] for label in found.label], found.size.tolist(), found.overlap.tolist()
+    (['P', 'IP'], [3, 3], [2, 0])
     """
-
-    labels: Floats
-    size: float
-    direction: float
-    overlap: float
-    deletion: float
-    insertion: float
-    replacement: float
-    consolidation: float
-    fragmentation: float
-    joined: int
+    packed = pack(candidates)
+    lines = melodic_lines(packed)
+    onset = lines.onset_ticks
+    stress = metrical_stress(onset, lines.duration_ticks, lines.offsets, packed)
+    has_bars = np.diff(packed.bar_offsets) > 0
+    found, offsets = np.empty((4, len(onset)), np.int64), np.empty(len(lines) + 1, np.int64)
+    count = kernels.implication_structures(
+        onset, onset + lines.duration_ticks, lines.pitch_midi, stress, has_bars, lines.offsets,
+        small, rest, longer, accent, *found, offsets,
+    )  # fmt: skip
+    label, size, direction, overlap = found[:, :count].copy()
+    return Structures(label, size, direction, overlap, offsets)
 
 
 @register
@@ -130,13 +180,8 @@ class GAM(Matcher):
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         s, u = self._structures([query]), self._structures(candidates)
-        prices = StructureCosts(
-            self._label_costs(), self.size, self.direction, self.overlap, self.deletion,
-            self.insertion, self.replacement, self.consolidation, self.fragmentation,
-            self.joined,
-        )  # fmt: skip
         costs = np.empty(len(candidates))
-        kernels.structure_distances(_strings(s), _strings(u), u.offsets, prices, costs)
+        kernels.structure_distances(s, u, u.offsets, self, costs)
         if self.divide == "none":
             return rounded(costs)
         notes = np.concatenate([[0], np.cumsum(u.size)])[u.offsets]
@@ -147,7 +192,7 @@ class GAM(Matcher):
         alone = candidates.part(number, number + 1)
         s, u = self._structures([query]), self._structures(alone)
         turned = np.abs(np.subtract.outer(s.direction, u.direction))
-        pairs = self._label_costs()[np.ix_(s.label, u.label)] + self.direction * turned
+        pairs = self.labels[np.ix_(s.label, u.label)] + self.direction * turned
         closed = self.overlap * np.abs(np.subtract.outer(s.overlap, u.overlap))
         one_for_one = self.replacement * self._joined(pairs, closed, s.size, u.size, 1)
         ways = [
@@ -168,7 +213,7 @@ class GAM(Matcher):
         return self._explanation(query, candidates, number, 0.0, scaled(found.steps, 1.0 / by))
 
     def _joined(self, pairs: Floats, closed: Floats, several: Numbers, one: Numbers, count: int) -> Floats:
-        """What label, size, direction and overlap cost of so many structures that become one, by the last of these."""
+        """The costs of label, size, direction and overlap when `count` structures become one, by the last of these."""
         costs = np.full(pairs.shape, np.inf)
         if count <= len(several):
             sizes = np.abs(np.subtract.outer(sliding_window_view(several, count).sum(axis=1), one))
@@ -179,15 +224,13 @@ class GAM(Matcher):
     def _structures(self, melodies: Candidates) -> Structures:
         return structures(melodies, small=self.small, rest=self.rest, longer=self.longer, accent=self.accent)
 
-    def _label_costs(self) -> npt.NDArray[np.float64]:
+    @property
+    def labels(self) -> Floats:
+        """(labels, labels): the cost of one in place of another. The kernel reads all other costs as they are."""
         plain = np.array([name.strip("()") for name in LABELS])
         costs = np.where(plain[:, None] == plain, self.twin, 1.0)
         np.fill_diagonal(costs, 0.0)
-        return self.label * costs
-
-
-def _strings(found: Structures) -> LabelledStrings:
-    return LabelledStrings(found.label, found.size, found.direction, found.overlap)
+        return np.asarray(self.label * costs)
 
 
 def _notes(line: Lines, found: Structures) -> list[Rows]:

@@ -1,4 +1,4 @@
-"""`mongeau_sankoff`: an edit distance of notes in which one note may stand for several.
+"""`mongeau_sankoff`: an edit distance of notes in which one note may replace several.
 
 Reference: M. Mongeau and D. Sankoff (1990), Comparison of Musical Sequences; C. Gomez, S. Abad-Mota and E. Ruckhaus
 (2007) for the way it is used here. With the pitch p and the length d of a note, w a weight for the interval:
@@ -16,18 +16,17 @@ By hand: a half note C against two quarters C C is a fragmentation that costs no
 0.2 * 1 = 0.2, with lengths in quarters. The distance is the cheapest way from one melody to the other, divided by
 what it costs to delete the one and insert the other, k times the length of both: 0.2 / (0.348 * 4) = 0.1437.
 
-    transposition   "histogram" moves the query once (`shifts`); "best" takes the least over all transpositions under
-                    which the two ranges meet, and is slower by as many times as there are
-    tempo           "written", or "histogram": the lengths of the candidate are first scaled (`shifts`)
-    fragments       at most so many notes for one
+    transposition   "histogram" moves the query once, as `alignment` does; "best" takes the least over all
+                    transpositions under which the two ranges meet, and is slower by as many times as there are
+    tempo           "written", or "histogram": the lengths of the candidate are first scaled
+    fragments       largest number of notes for one
 
-Input: one line (represent/line.py) with the durations as written; rests are ignored. The same under transposition; in
+Input: one line (represent/line.py) with the durations as written. Rests are ignored. The same under transposition; in
 any tempo with tempo="histogram".
 
-How faithful: the operations and k are those of the papers, from memory of the literature. The first paper weighs
-degrees of the scale when both notes belong to their keys, and other weights when not; keys are not known here, so
-intervals of the major scale have the one and the others the other, as in the program of Gomez. Both papers compare
-keys or try all transpositions. The division, the histograms and the limit of `fragments` = 2 are our choices.
+How faithful: the operations and k are those of the papers. The first paper has one set of weights for notes of the key
+and one for others; keys are not known here, so intervals of the major scale have the first and all others the second,
+as in the program of Gomez. The division, the histograms and the limit of `fragments` = 2 are our choices.
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ class MongeauSankoff(Matcher):
         return self._explanation(query, candidates, number, 0.0, scaled(found.steps, 1.0 / by))
 
     def _costs(self, by_interval: Floats, one: Floats, several: Floats, count: int) -> Floats:
-        """What one note costs in place of so many of the other melody, by the last of these."""
+        """The cost of one note in place of `count` notes of the other melody, by the last of these."""
         costs = np.full(by_interval.shape, np.inf)
         if count <= len(several):
             intervals = sliding_window_view(by_interval, count, axis=1).sum(axis=2)

@@ -16,7 +16,7 @@ to contour:
              3: the same, longer, shorter
     both     the pairs of 25 and 9, of 9 and 5, and of 3 and 3 symbols
 
-Each of these ten strings gives a list of its own for each length in `n`. A melody is the bag of its n-grams; one that
+Each of these ten strings gives a separate list for each length in `n`. A melody is the bag of its n-grams; one that
 occurs t times in the melody, and in f of the N candidates, weighs (1 + log t) * log(1 + N / f). The score is the cosine
 of query and candidate. (A gram of the query that no candidate has counts as if one had it.)
 
@@ -35,8 +35,6 @@ Because of N and f, a candidate's distance depends on the others. It does not ch
 is certain: features, levels, n-grams, fusion by weighted sum. Our choice: the classes, `n`, the weight of a gram, the
 weights of the features, and `scale`. On half of the queries of RISM's list of same works, n = 3, 4, 5 and all three
 together find about the same, rhythm alone adds little, and `scale` makes no difference; "mnz" is slightly ahead there.
-
-All grams of all candidates are in inverted indexes (represent/grams.py), one for each list, kept with the candidates.
 """
 
 from __future__ import annotations
@@ -68,7 +66,7 @@ _SMALLEST = np.finfo(np.float64).tiny  # to divide by in place of 0
 class Level:
     """One way to write pairs of notes: where the classes of their intervals (semitones) and ratios (log2 r) begin.
 
-    Limits 1 and 5 make the classes 0, 1 to below 5, and 5 and more; the latter two are told apart up and down.
+    Limits 1 and 5 make the classes 0, 1 to below 5, and 5 and more; the latter two exist separately for up and down.
     """
 
     intervals: tuple[float, ...] = ()
@@ -90,7 +88,7 @@ class Level:
         return f"{'pitch and rhythm' if self.feature == 'both' else self.feature} in {self.symbols} classes"
 
     def write(self, lines: Lines) -> Numbers:
-        """The symbol of each note of the lines with the next; at the last note of a line it means nothing."""
+        """The symbol of each note of the lines with the next. It is meaningless at the last note of a line."""
         symbols = np.zeros(len(lines.rows), np.int64)
         if self.intervals:
             symbols = _classes(lines.intervals(), self.intervals)
@@ -211,7 +209,7 @@ def _cosines(asked: GramIndex, stored: _List) -> Floats:
 
 
 def _weighed(asked: GramIndex, stored: _List) -> tuple[Numbers, Numbers, Floats]:
-    """(starts, stops, weights) of the query's grams in the index; a weight is what it adds to a cosine times a norm."""
+    """(starts, stops, weights) of the query's grams in the index. A weight is what it adds to a cosine times a norm."""
     starts, stops = stored.index.find(asked.grams)
     rarity = np.log1p(len(stored.norms) / np.maximum(stops - starts, 1))
     weights = (1.0 + np.log(asked.times, dtype=np.float64)) * rarity
@@ -220,7 +218,7 @@ def _weighed(asked: GramIndex, stored: _List) -> tuple[Numbers, Numbers, Floats]
 
 
 def _shared(level: Level, n: int, query: Lines, candidate: Lines, stored: _List, number: int) -> tuple[Step, ...]:
-    """What each gram that both have adds to the cosine with candidate `number`."""
+    """The contribution of each shared gram to the cosine with candidate `number`."""
     grams = _grams(level, n, query)
     worth = dict(zip(grams.grams.tolist(), _weighed(grams, stored)[2].tolist(), strict=True))
     asked, found = (runs(level.write(line)[:-1].tolist(), line.rows.tolist(), n) for line in (query, candidate))

@@ -31,8 +31,7 @@ from roslin.display.words import N_, _
 from roslin.matchers.base import Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Step, bounded
 from roslin.matchers.paths import both_lines
-from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES, fitted, tables
-from roslin.matchers.roslin.values import Encoded, Tables
+from roslin.matchers.roslin.scores import COMPARED, KEYS, PLACES, Encoded, Planner, Tables, fitted, tables
 from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.line import melodic_line
@@ -50,7 +49,7 @@ _OF_DISTANCE = 0.1
 @register
 @dataclass(frozen=True, repr=False)
 class Roslin(Matcher):
-    """Our own measure."""
+    """Roslin's own matcher."""
 
     name = "roslin"
     summary = N_("Roslin's own matcher: aligns note with note in any key and tempo, as learnt from related melodies.")
@@ -81,7 +80,7 @@ class Roslin(Matcher):
         return self.compare != "rhythm"
 
     def compared(self, query: Melody) -> str:
-        """What of this query is compared: `auto` decided."""
+        """The aspects of this query that are compared, with `auto` resolved."""
         if self.compare != "auto":
             return self.compare
         return "melody" if _is_even(query) else "both"
@@ -101,7 +100,7 @@ class Roslin(Matcher):
 
     def encoded(self, query: Melody, candidates: Packed | list[Melody]) -> Encoded:
         """Melodies as the kernels take them."""
-        from roslin.matchers.roslin.notes import contours, encoded
+        from roslin.matchers.roslin.table import contours, encoded
 
         found = encoded(candidates)
         return contours(found) if self.compared(query) == "contour" else found
@@ -111,7 +110,7 @@ class Roslin(Matcher):
         return np.clip(1.0 - scores / self._scale(own, others), 0.0, 1.0)
 
     def _scale(self, own: int | Ints | Floats, others: Ints | Floats) -> Floats:
-        """What a score is compared with."""
+        """The score of each pair at which the distance is 0."""
         shorter = np.maximum(np.minimum(own, others), 1).astype(np.float64)
         longer = np.maximum(own, others).astype(np.float64)
         if self.place in ("start", "end"):
@@ -136,13 +135,12 @@ class Roslin(Matcher):
         return int(own[0])
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        from roslin.matchers.roslin.scoring import scorer
-        from roslin.matchers.roslin.table import notes_table, self_scores_of
+        from roslin.matchers.roslin.table import notes_table, scorer, self_scores_of
 
         compared, asked = self.compared(query), self.encoded(query, [query])
         table = notes_table(candidates, compared)
         worth = self.tables(query, int(max(table.sizes.max(initial=0), len(asked.pitches))))
-        scores = scorer(asked, table, worth)(np.arange(len(table)))
+        scores = scorer(asked, table, Planner(worth))(np.arange(len(table)))
         return self.distances_of(scores, self.own_score(query), self_scores_of(table, compared, worth, candidates))
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:

@@ -1,8 +1,8 @@
-"""`emd`: the Earth Mover's Distance from the whole query to the part of the candidate that is nearest to it.
+"""`emd`: the Earth Mover's Distance from the whole query to the closest part of the candidate.
 
-Reference: Typke, Wiering and Veltkamp, paper 002, sections 2.1 to 2.4, without the segments. The query is one weighted
-point set. It is moved in time, transposed and, with `tempos`, stretched to where the distance is least, and matched
-with whatever lies there; the rest of the candidate costs nothing. The parameters are those of `transport.align`.
+Reference: Typke, Wiering and Veltkamp (2007), sections 2.1 to 2.4, without the segments. The query is one
+weighted point set. It is moved in time, transposed and, with `tempos`, stretched to where the distance is least, and
+matched with the notes there; the rest of the candidate costs nothing. The parameters are those of `transport.align`.
 
 Distances are in units of the query's frame: with the defaults, 1 is a semitone, or the mean length of a query note.
 A candidate without notes is at `NOWHERE`, further than any melody.
@@ -25,7 +25,16 @@ from roslin.native import kernels
 from roslin.represent.packed import Candidates, Packed
 from roslin.represent.points import PointSets, point_sets
 from roslin.tolerances import RECOMPUTED
-from roslin.transport.align import ALIGNMENTS, Document, Query, Setting, aligned_points, in_quarters, notes_of, rules_of
+from roslin.transport.align import (
+    Document,
+    Placement,
+    Query,
+    Setting,
+    aligned_points,
+    best_alignment,
+    in_quarters,
+    rules_of,
+)
 from roslin.transport.emd import least_flow
 from roslin.types import Distances, Floats, Numbers
 
@@ -52,13 +61,7 @@ class Transport(Matcher, Setting):
 
 # -- the flow of weight, as steps --------------------------------------------------------------------------------------
 #
-# Which note's weight went to which note, and what that costs.
-#
-# Weights and distances are in the frame of the query, as in `transport/align.py`. The costs of all moves add up to the
-# distance of the alignment.
-
-
-# Less weight than this is what rounding left over.
+# Weights and distances are in the frame of the query. The costs of all moves add up to the distance of the alignment.
 
 
 def laid(
@@ -67,33 +70,22 @@ def laid(
     points: tuple[PointSets, PointSets],
     moving: Query,
     rows: slice,
-    place: tuple[float, float, float],
+    found: Placement,
 ) -> Explanation:
     """The query, or the `rows` of it that are `moving`, laid onto the candidate.
 
-    `melodies` and `points` are those of the query and of the candidate, `place` the (shift in time, shift in pitch,
-    tempo) in units of the query's frame.
+    `melodies` and `points` are those of the query and of the candidate.
     """
     asked, stored = points
     document = Document.of(stored, 0, chosen)
-    query_set, document_set = aligned_points(moving, document, chosen, *place)
+    query_set, document_set = aligned_points(moving, document, chosen, found)
     ground = _ground(query_set[0], document_set[0], document.table, chosen.ground)
     steps = _moves(ground, query_set[1], document_set[1], chosen.missing, asked.rows[rows], stored.rows)
-    found = in_quarters(moving, 0.0, *place)
-    start = found.tempo * moving.start + found.shift
-    words = transformation_words(found.transposition, found.tempo, start, melodies[1], chosen.pitch)
-    return Explanation(
-        chosen,
-        "transport",
-        *melodies,
-        0.0,
-        tuple(steps),
-        _("The query is {changed}.").format(changed=words),
-        words,
-        found.transposition,
-        found.tempo,
-        start,
-    )
+    place = in_quarters(moving, found)
+    start = place.tempo * moving.start + place.shift
+    words = transformation_words(place.transposition, place.tempo, start, melodies[1], chosen.pitch)
+    sentence, moved = _("The query is {changed}.").format(changed=words), (place.transposition, place.tempo, start)
+    return Explanation(chosen, "transport", *melodies, 0.0, tuple(steps), sentence, words, *moved)
 
 
 def _ground(query: Floats, document: Floats, table: Floats, name: str) -> Floats:
@@ -150,30 +142,25 @@ class EMD(Transport):
         if self.alignment == "coincidence" and self.ground != "tonal":
             no_bounds, all_of_them = np.zeros(len(points)), np.empty(0)
             found = np.empty((len(points), 2))
-            documents = notes_of(points), points.offsets
             kernels.align_documents(
-                moving.points, *documents, moving.frame, rules_of(self), no_bounds, all_of_them, found
+                moving, points, points.offsets, moving, rules_of(self), no_bounds, all_of_them, found
             )
             distances = found[:, 0]
         else:
             each = (Document.of(points, number, self) for number in range(len(points)))
-            distances = np.array([_one(moving, document, self) for document in each], dtype=np.float64)
+            distances = np.array([self._distance(moving, document) for document in each], dtype=np.float64)
         check_stopped()
         return np.where(np.isfinite(distances), rounded(distances), NOWHERE)
+
+    def _distance(self, query: Query, document: Document) -> float:
+        return best_alignment(query, document, self).distance if document.weight.sum() > 0 else np.inf
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         candidate = candidates.melody(number)
         asked, stored = self.query_points([query]), self.points([candidate])
         if not stored.weight.sum() > 0:
-            return Explanation(
-                self, self.kind, query, candidate, NOWHERE, (), _("The melody has no notes with a duration.")
-            )
+            sentence = _("The melody has no notes with a duration.")
+            return Explanation(self, self.kind, query, candidate, NOWHERE, (), sentence)
         moving, document = Query.of(asked, self), Document.of(stored, 0, self)
-        _distance, x, y, tempo = ALIGNMENTS[self.alignment](moving, document, self)
-        return laid(self, (query, candidate), (asked, stored), moving, slice(None), (x, y, tempo))
-
-
-def _one(query: Query, document: Document, setting: Setting) -> float:
-    if not document.weight.sum() > 0:
-        return np.inf
-    return ALIGNMENTS[setting.alignment](query, document, setting)[0]
+        found = best_alignment(moving, document, self)
+        return laid(self, (query, candidate), (asked, stored), moving, slice(None), found)

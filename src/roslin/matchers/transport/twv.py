@@ -1,4 +1,4 @@
-"""`twv`: the Earth Mover's Distance of segments, put together: the search of paper 002, section 2.4.
+"""`twv`: the Earth Mover's Distance of segments, put together: the search of Typke et al. (2007), section 2.4.
 
 Reference: Typke, Wiering and Veltkamp. The query is cut into overlapping segments of `segment` onsets, `step` apart
 (represent/segments.py). Every place in the document where a segment, moved, transposed and played at one of `tempos`,
@@ -18,29 +18,25 @@ best. Section 2.4.1 makes one distance of the matches:
   penalty is the radius.
 
 `twv` is the system as published: a segment may be stretched in time, and the lighter of two point sets is matched
-completely (`missing=None`, section 2.1). What the paper does not print is ours all the same: the length of segments,
-the radius, the limits, the unit of time, and which tempos stand for any tempo (`TEMPOS`, the ratios 1 : 2 and 2 : 3 in
-which note values are most often written otherwise). `twv_covered` is our variant: one tempo, and a price for what of a
-segment has no partner in a short document.
+completely (`missing=None`, section 2.1). The paper does not print the length of segments, the radius, the limits, the
+unit of time, and the tempos, so these are our choice (`TEMPOS`: 1 : 2 and 2 : 3, the most frequent in notation).
 
-All segments are measured in one unit of time, that of the whole query. The minimum over combinations is exact (dynamic
+All segments are measured in the unit of time of the whole query. The minimum over combinations is exact (dynamic
 programming over matches and lengths of chains). Three options go beyond the paper:
 
     score = "mean" the sum divided by the expected number of segments: a short document, of which few are expected, is
                    no longer near to everything
     agree = True   all matches of a combination have the same transposition and the same tempo
     both = True    both directions, query in document and document in query: the mean over all segments of the two. All
-                   are expected, however short the other melody is; and it is a mean over segments, not over directions,
-                   because a melody of a few notes, one segment, is found in nearly everything. In the second direction
-                   the document is cut, in its own unit of time. Nothing found in either: in no list
-
-An explanation is made among the candidates of the list, so that its penalty is that of the list.
+                   are expected, however short the other melody is. In the second direction the document is cut, in its
+                   own unit of time. Nothing found in either: in no list
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -57,98 +53,17 @@ from roslin.native import kernels
 from roslin.represent.keys import local_keys
 from roslin.represent.packed import Packed
 from roslin.represent.points import PointSets, Segments, segment_count, segments
-from roslin.transport.align import ALIGNMENTS, Document, Notes, Query, Setting, in_quarters, notes_of, rules_of, unit_of
+from roslin.transport.align import Document, Placement, Query, best_alignment, in_quarters, rules_of, unit_of
 from roslin.transport.emd import tonal_tables
 from roslin.types import Distances, Flags, Floats, Numbers
 from roslin.values.parameters import choice, flag, real, reals, whole
-
-# -- what the kernels take ---------------------------------------------------------------------------------------------
 
 # The numbers of a match: its segment, its distance, where its first and its last onset are in the document (quarters),
 # its transposition (pitches) and its tempo.
 MATCH_COLUMNS = 6
 
 
-class SegmentedQuery(NamedTuple):
-    """A query and the segments that it is cut into.
-
-    notes         the query's, (notes,) each
-    first, end    (segments,): segment s is notes `first[s]` to `end[s]`, without the last
-    possible      (segments,): whether it is looked for
-    unit          the query's unit of time, in quarters
-    pitch_unit    units in a pitch
-    """
-
-    notes: Notes
-    first: Numbers
-    end: Numbers
-    possible: Flags
-    unit: float
-    pitch_unit: float
-
-
-class Legality(NamedTuple):
-    """Which matches may follow each other in a combination.
-
-    tolerance   by how much the overlap of two successive segments may differ from that in the query, in units of time
-    apart       how much wider the gap between them may be, in units of time
-    agree       whether all must have one transposition and one tempo
-    """
-
-    tolerance: float
-    apart: float
-    agree: bool
-
-
-class SegmentSpans(NamedTuple):
-    """Where the segments of a query lie in it: (segments,) onsets of their first and last notes, in quarters.
-
-    unit   the query's unit of time, in quarters
-    """
-
-    starts: Floats
-    ends: Floats
-    unit: float
-
-
-class CutQueries(NamedTuple):
-    """Queries, end to end, and the segments that they are cut into.
-
-    notes             (notes,) each
-    offsets           (queries + 1,): where the notes of each begin
-    units             (queries,): the unit of time of each, in quarters
-    first, end        (segments,): the notes of each segment, counted through all queries
-    segment_offsets   (queries + 1,): where the segments of each query begin
-    pitch_unit        units in a pitch
-    """
-
-    notes: Notes
-    offsets: Numbers
-    units: Floats
-    first: Numbers
-    end: Numbers
-    segment_offsets: Numbers
-    pitch_unit: float
-
-
-class KeyedDocuments(NamedTuple):
-    """Documents, end to end.
-
-    notes     (notes,) each
-    offsets   (documents + 1,): where the notes of each begin
-    tables    (24, 128, 128): the tonal ground distance in each key, in units; (0, 0, 0) for another
-    keys      (notes,): the key of the area around each note; (0,) for another
-    """
-
-    notes: Notes
-    offsets: Numbers
-    tables: Floats
-    keys: Numbers
-
-
 # -- explanations ------------------------------------------------------------------------------------------------------
-#
-# A combination of matched segments as steps of an explanation (`twv.py`).
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +92,7 @@ def segment_steps(
     for segment, _last, start, _apart, transposition, tempo in chain.matches.tolist():
         span = left.pop(int(segment))
         moving = Query.of(asked, chosen, span, unit=unit)
-        place = start / tempo * moving.time_unit, transposition * moving.pitch_unit, tempo
+        place = Placement(0.0, start / tempo * moving.time_unit, transposition * moving.pitch_unit, tempo)
         within = laid(chosen, melodies, points, moving, span, place)
         rows, name = tuple(asked.rows[span].tolist()), _("segment {number}").format(number=int(segment) + 1)
         steps.append(Step("segment", (rows,), (within.candidate_notes,), within.distance, name, within=within))
@@ -198,11 +113,11 @@ def turned(step: Step) -> Step:
     return replace(step, kind=kind, query_places=step.candidate_places, candidate_places=step.query_places, words=words)
 
 
-# What stands for the paper's free scaling of time: note values halved or doubled, and two for three.
+# In place of the paper's free scaling of time: note values halved or doubled, and two for three.
 TEMPOS = (0.5, 2 / 3, 1.0, 1.5, 2.0)
 # Matches of a query and a document that there is room for at first.
 _FIRST_MATCHES = 64
-# Of so many queries the penalties are kept with the candidates.
+# Penalties of this many queries are kept with the candidates.
 _KEPT = 32
 
 
@@ -231,7 +146,7 @@ class _OneWay(NamedTuple):
 
 
 class MatchedSegments(NamedTuple):
-    """What was found in a part of the candidates: the query in them and, where it is wanted, they in the query.
+    """The matches in a part of the candidates: the query in them and, if wanted, they in the query.
 
     It is made into distances when all parts are known, because the penalty depends on all of them.
     """
@@ -285,16 +200,12 @@ class TWV(Transport):
         cut = segments(query, self.segment, self.step)
         return [slice(first, end) for first, end in zip(cut.first.tolist(), cut.end.tolist(), strict=True)]
 
-    def distances_where(self, query: Melody, packed: Packed, possible: Flags | None) -> Distances:
-        """The distances. `possible` (segments x candidates) marks all possible matches within the radius.
-
-        It must be true for every match, and None means everywhere. It is about the query in the documents. The other
-        direction, with `both`, is searched everywhere. A distance is infinite if no segment is found.
-        """
-        return self.distances_of([self.matched(query, packed, possible)])
-
     def matched(self, query: Melody, packed: Packed, possible: Flags | None) -> MatchedSegments:
-        """The segments found in some of the candidates. `distances_of` combines them."""
+        """The segments found in some of the candidates. `distances_of` combines them.
+
+        `possible` (segments x candidates) is true wherever a segment of the query may match. None means everywhere.
+        The other direction, with `both`, is searched everywhere.
+        """
         asked, stored = self.query_points([query]), self.points(packed)
         if possible is not None:
             shape = int(segments(asked, self.segment, self.step).offsets[-1]), len(packed)
@@ -304,7 +215,7 @@ class TWV(Transport):
         return MatchedSegments(self._chained(asked, stored, possible), back)
 
     def distances_of(self, parts: Sequence[MatchedSegments]) -> Distances:
-        """The distances of the candidates of all parts, one part after the other."""
+        """The distances of the candidates of all parts, one part after the other; infinite if no segment is found."""
         there = self._one_way([part.there for part in parts])
         if not self.both:
             found = there.distances if self.score == "sum" else there.distances / there.counted
@@ -314,7 +225,7 @@ class TWV(Transport):
         return np.where(there.is_found | back.is_found, rounded(found), np.inf)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        return self.distances_where(query, candidates, None)
+        return self.distances_of([self.matched(query, candidates, None)])
 
     def _explain_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Explanation:
         candidate, (penalty, penalty_back) = candidates.melody(number), self._penalties(query, candidates)
@@ -342,7 +253,7 @@ class TWV(Transport):
         return replace(first, steps=tuple(steps), sentence=sentence)
 
     def _penalties(self, query: Melody, candidates: Packed) -> tuple[float, float]:
-        """What a segment that is not found costs among these candidates, in the query's direction and in the other."""
+        """The penalties of a missing segment among these candidates, in the query's direction and in the other."""
         if self.penalty == "radius":
             return self.radius, self.radius
         kept: dict[tuple[TWV, Melody], tuple[float, float]] = candidates.keep("penalties of twv", lambda _: {})
@@ -388,7 +299,7 @@ class TWV(Transport):
         return _Chained(sums, expected, every, largest)
 
     def _penalty(self, parts: Sequence[_Chained]) -> float:
-        """What a segment that is expected and not matched costs."""
+        """The penalty of a segment that is expected and not matched."""
         largest = max(part.largest for part in parts)
         return largest if self.penalty == "largest" and largest > 0 else self.radius
 
@@ -409,18 +320,24 @@ class TWV(Transport):
         self, queries: PointSets, cut: Segments, documents: PointSets, expected: Numbers, possible: Flags | None
     ) -> tuple[Floats, float]:
         units = np.array([self.unit_of(queries.only(k)) for k in range(len(queries))])
-        everywhere = np.empty((0, 0), np.bool_)
+        everywhere, (tables, keys) = np.empty((0, 0), np.bool_), self._tonal(documents)
         sums, largest = np.empty((len(expected), max(expected.max(initial=1), 1))), np.empty(1)
         kernels.chain_sums(
-            CutQueries(
-                notes_of(queries), queries.offsets, units, cut.first, cut.end, cut.offsets, float(self.pitch_scale)
+            SimpleNamespace(
+                notes=queries,
+                offsets=queries.offsets,
+                units=units,
+                first=cut.first,
+                end=cut.end,
+                segment_offsets=cut.offsets,
+                pitch_unit=self.pitch_scale,
             ),
-            KeyedDocuments(notes_of(documents), documents.offsets, *_tonal(documents, self)),
+            SimpleNamespace(notes=documents, offsets=documents.offsets, tables=tables, keys=keys),
             expected,
             everywhere if possible is None else possible,
             rules_of(self),
-            float(self.radius),
-            self._legality,
+            self.radius,
+            self,
             sums,
             largest,
         )
@@ -447,15 +364,19 @@ class TWV(Transport):
         """The unit of time of a query, which in the other direction may be a document without notes."""
         return unit_of(query, self) if len(query.time) else 1.0
 
-    def _chains(self, query: PointSets, cut: Segments, found: Floats, most: int) -> tuple[Floats, Numbers]:
-        spans = SegmentSpans(query.time[cut.first], query.time[cut.end - 1], self.unit_of(query))
-        sums, previous = np.empty((len(found), most)), np.empty((len(found), most), np.int64)
-        kernels.chains(found, spans, self._legality, stop_flag(), sums, previous)
-        return sums, previous
+    def _tonal(self, documents: PointSets) -> tuple[Floats, Numbers]:
+        """(tables, keys): the tonal ground distance in all keys, and the key around each note."""
+        if self.ground != "tonal":
+            return np.empty((0, 0, 0)), np.empty(0, np.int64)
+        keys = local_keys(documents.time, documents.pitch, documents.weight, documents.offsets)
+        return tonal_tables() * self.semitone, keys
 
-    @property
-    def _legality(self) -> Legality:
-        return Legality(float(self.tolerance), float(self.apart), self.agree)
+    def _chains(self, query: PointSets, cut: Segments, found: Floats, most: int) -> tuple[Floats, Numbers]:
+        starts, ends = query.time[cut.first], query.time[cut.end - 1]
+        spans = SimpleNamespace(starts=starts, ends=ends, unit=self.unit_of(query))
+        sums, previous = np.empty((len(found), most)), np.empty((len(found), most), np.int64)
+        kernels.chains(found, spans, self, stop_flag(), sums, previous)
+        return sums, previous
 
     def _matches(self, query: PointSets, document: PointSets) -> Floats:
         """All matches of one query with one document, in order of segments."""
@@ -465,9 +386,10 @@ class TWV(Transport):
             return np.empty((0, MATCH_COLUMNS))
         if self.alignment == "coincidence":
             everywhere = np.ones(len(cut.first), np.bool_)
-            scale = float(self.pitch_scale)
-            asked = SegmentedQuery(notes_of(query), cut.first, cut.end, everywhere, float(unit), scale)
-            given = asked, whole.notes, whole.table, rules_of(self), float(self.radius)
+            asked = SimpleNamespace(
+                notes=query, first=cut.first, end=cut.end, possible=everywhere, unit=unit, pitch_unit=self.pitch_scale
+            )
+            given = asked, whole, whole.table, rules_of(self), self.radius
             found = np.empty((_FIRST_MATCHES, MATCH_COLUMNS))
             while (count := kernels.segment_matches(*given, found)) > len(found):
                 found = np.empty((count, MATCH_COLUMNS))
@@ -478,38 +400,26 @@ class TWV(Transport):
         rows = []
         for number, span in enumerate(self.spans(query)):
             part = Query.of(query, self, span, unit=unit)
-            best = in_quarters(part, *ALIGNMENTS[self.alignment](part, whole, self))
+            best = in_quarters(part, best_alignment(part, whole, self))
             places = [best.tempo * query.time[row] + best.shift for row in (span.start, span.stop - 1)]
             if best.distance <= self.radius:
                 rows.append([number, best.distance, *places, best.transposition, best.tempo])
         return np.array(rows, dtype=np.float64).reshape(-1, MATCH_COLUMNS)
 
 
-def _tonal(documents: PointSets, setting: Setting) -> tuple[Floats, Numbers]:
-    """(tables, keys): the tonal ground distance in all keys, and the key around each note."""
-    if setting.ground != "tonal":
-        return np.empty((0, 0, 0)), np.empty(0, np.int64)
-    keys = local_keys(documents.time, documents.pitch, documents.weight, documents.offsets)
-    return tonal_tables() * setting.semitone, keys
-
-
-# -- twv_covered -------------------------------------------------------------------------------------------------------
-#
-# Our variant of `twv`, with two choices of our own.
-#
-#     tempos    one, that of the query: where the same music is mostly written in the same note values, more tempos add
-#               more wrong matches than right ones
-#     missing   a segment must be covered: each unit of its weight that finds no partner costs 2. By the paper's
-#               definition the lighter point set is matched completely, so that a document of one note is near to
-#               everything
-#
-# Everything else is as in `twv.py`. dev/measurements/twv.md has what other choices find.
-
-
 @register
 @dataclass(frozen=True, repr=False)
 class TWVCovered(TWV):
-    """Segments that must be covered, at one tempo."""
+    """Segments that must be covered, at one tempo: our variant of `twv`, with two choices of our own.
+
+        tempos    one, that of the query: where the same music is mostly written in the same note values, more tempos
+                  add more wrong matches than right ones
+        missing   a segment must be covered: each unit of its weight that finds no partner costs 2. By the paper's
+                  definition the lighter point set is matched completely, so a document of one note is close to
+                  everything
+
+    dev/measurements/twv.md has what other choices find.
+    """
 
     name = "twv_covered"
     summary = N_("Roslin's variant of twv: one tempo, and a cost for notes without a partner in a short melody.")

@@ -6,13 +6,13 @@
     voice     what the signs mean in time and pitch; repeats, ties, the note table
 
 The standard is at abcnotation.com (version 2.1). Where it is silent or files differ, Roslin reads as follows;
-docs/concepts/reading/abc.md gives the reasons:
+docs/concepts/reading/pae.md gives the reasons:
 
 - an accidental holds until the bar line, in all octaves (the standard's default; `I:propagate-accidentals` changes it),
   and through a tie across the bar line;
 - repeats are kept as written; `read_tunes(..., expand_repeats=True)` plays them out;
 - pitches are those that sound: octave=, transpose= and clefs with an 8 count, other clefs and middle= do not;
-- a grace note stands at the onset of the note that it leads to, and takes no time.
+- a grace note has the onset of the note that it leads to, and takes no time.
 
 `Melody.music` is the tune's own text with the file header's fields before it; `source_column` counts in it.
 """
@@ -25,13 +25,13 @@ from typing import BinaryIO
 
 import numpy as np
 
-from roslin.errors import NotationError, Problem
+from roslin.errors import Problem
 from roslin.melody import Melody, SignatureChange
 from roslin.notation.abc.fields import read_text
 from roslin.notation.abc.music import TuneReader
 from roslin.notation.abc.tunebook import Tune, decode, tunes
 from roslin.notation.abc.voice import changes_played, note_table_of, played, stretches, times_played
-from roslin.notation.record import Record, Repeats, failed
+from roslin.notation.record import Record, Repeats, failed, refusal
 from roslin.notation.sources import read_all
 
 __all__ = ["matches", "read", "read_tunes"]
@@ -84,11 +84,11 @@ def _read_tune(tune: Tune, strict: bool, expand_repeats: bool) -> Record:
         notes = sum(len(voice.notes) for voice in reader.voices.values())
         if not notes:
             time = any(voice.time for voice in reader.voices.values())
-            raise NotationError(Problem("no notes", "at least one note", "only rests" if time else "none", 1, line))
+            raise refusal("no notes", "at least one note", "only rests" if time else "none", line=line, column=1)
         if reader.unreadable >= max(2, notes):
             first = reader.problems[0]
             expected = "more notes than unreadable signs"
-            raise NotationError(Problem("not music", expected, first.found, first.column, first.line))
+            raise refusal("not music", expected, first.found, line=first.line, column=first.column)
         melody = _melody(reader, expand_repeats, repeats)
     except Exception as error:  # whatever is wrong with this tune, the next is read
         return Record(None, (failed(error, line=line, record=name),), repeated=repeats.count)

@@ -1,4 +1,4 @@
-"""What the information fields of ABC mean: key, metre, unit note length, voice, and text.
+"""The information fields of ABC: key, metre, unit note length, voice, and text.
 
 Every function takes the text of a field and gives a value; what it could not understand is named in the value's
 `unread` (an empty string when all is well), so that the caller, who knows line and column, can report it. Lengths are
@@ -12,6 +12,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.melody.pitches import LETTERS, altered_by, in_usual_order, signature_text
@@ -36,7 +37,7 @@ _SMALL_NUMBER = re.compile(r"[+-]?\d{1,2}")
 
 @dataclass(frozen=True, slots=True)
 class VoiceProperties:
-    """What the modifiers of K: or V: say of a voice; None where they say nothing."""
+    """The properties of a voice that the modifiers of K: or V: set; None for the others."""
 
     name: str | None = None
     clef: str | None = None
@@ -131,24 +132,23 @@ def _tonic(tonic: str, rest: str) -> tuple[KeyField, str]:
 
 
 def _part(modifiers: list[tuple[str, str, str]]) -> VoiceProperties:
-    part, unread = VoiceProperties(), ""
+    found: dict[str, Any] = {}
+    unread = ""
     for name, value, bare in modifiers:
         value, name = value.strip('"'), name.lower()
         if bare or name == "clef":
             clef, octaves = _clef(bare or value)
             if clef is None and octaves is None:
                 unread = unread or bare or value
-            part = replace(part, clef=clef or part.clef, clef_octaves=octaves or 0)
+            found["clef"], found["clef_octaves"] = clef or found.get("clef"), octaves or 0
         elif name in ("octave", "transpose", "t"):
             if not _SMALL_NUMBER.fullmatch(value):
                 unread = unread or f"{name}={value}"
-            elif name == "octave":
-                part = replace(part, octaves=int(value))
             else:
-                part = replace(part, transpose=int(value))
+                found["octaves" if name == "octave" else "transpose"] = int(value)
         elif name in ("name", "nm"):
-            part = replace(part, name=value)
-    return replace(part, unread=unread)
+            found["name"] = value
+    return VoiceProperties(**found, unread=unread)
 
 
 def _clef(text: str) -> tuple[str | None, int | None]:

@@ -1,7 +1,7 @@
 """The music of a tune, read sign by sign.
 
 The reader looks at one character, finds the method that understands it in `_READERS`, and lets it consume what belongs
-to it. Every method moves forward, so any input ends. What the signs mean in time and pitch is in `voice`.
+to it. Every method moves forward, so any input ends. Their meaning in time and pitch is in `voice`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from roslin.errors import NotationError, Problem
 from roslin.melody.pitches import LETTERS
 from roslin.notation.abc.fields import ALTERATIONS, WHOLE_TICKS
 from roslin.notation.abc.tunebook import MAX_VOICES, LineReader
 from roslin.notation.abc.voice import AbcNote, Mark, Voice
-from roslin.notation.record import MAX_NOTES
+from roslin.notation.record import MAX_NOTES, refusal
 
 MAX_MEASURES_OF_REST = 9_999
 MAX_VOICE_BARLINES = 100_000  # of one voice; more is a runaway number of bars of rest
@@ -57,6 +56,12 @@ class TuneReader(LineReader):
             else:
                 reader(self)
 
+    def _match(self, pattern: re.Pattern[str], at: int | None = None) -> re.Match[str]:
+        """The match of a pattern that every place of its kind has."""
+        found = pattern.match(self.text, self.position if at is None else at)
+        assert found is not None
+        return found
+
     def _here(self) -> str:
         return self.text[self.position : self.position + 40]
 
@@ -66,17 +71,15 @@ class TuneReader(LineReader):
     def _unknown(self) -> None:
         sign = self.text[self.position]
         if sign not in self.decorations:
-            self.unreadable += 1
-            self.problem("unreadable sign", self.position, _MUSIC_SIGN, repr(sign), "nothing")
+            self.unread("unreadable sign", self.position, _MUSIC_SIGN, repr(sign), "nothing")
         self.position += 1
 
     def _unknown_inside(self, what: str, sign: str, position: int) -> None:
         if sign not in self.decorations:
-            self.unreadable += 1
-            self.problem(f"unreadable sign in {what}", position, "notes", repr(sign), "nothing")
+            self.unread(f"unreadable sign in {what}", position, "notes", repr(sign), "nothing")
 
     def _ticks(self, length: tuple[str, ...] | re.Match[str], first: int, unit: int) -> int:
-        """A length such as 3/2 in so many units, from the three groups of a pattern."""
+        """A length such as 3/2 in ticks, from the three groups of a pattern."""
         above, slashes, below = (length[first], length[first + 1], length[first + 2])
         if not slashes:
             if not above:
@@ -95,7 +98,7 @@ class TuneReader(LineReader):
         return unit
 
     def _broken(self, written: int, end: int) -> int:
-        """The length of a note between the marks of broken rhythm that stand before and behind it."""
+        """The length of a note between the marks of broken rhythm before and after it."""
         voice = self.voice
         above, below = voice.next_factor
         voice.next_factor = (1, 1)
@@ -113,8 +116,7 @@ class TuneReader(LineReader):
         while self.position < len(self.text) and self.text[self.position] in "<>":
             self.position += 1
         if start != self.broken_at:
-            self.unreadable += 1
-            self.problem("broken rhythm without a note before it", start, "a note before < or >", self.text[start])
+            self.unread("broken rhythm without a note before it", start, "a note before < or >", self.text[start])
 
     def _pitched(self, found: re.Match[str], base: int) -> tuple[AbcNote, tuple[int, int], int] | None:
         """(note without its time, letter and octave, alteration); `base`: where the matched text starts in the line."""
@@ -127,15 +129,14 @@ class TuneReader(LineReader):
             return None
         self.notes_read += 1
         if self.notes_read > MAX_NOTES:
-            raise NotationError(Problem("too many notes", f"at most {MAX_NOTES}", "", self.position + 1, self.line))
+            raise refusal("too many notes", f"at most {MAX_NOTES}", "", line=self.line, column=self.position + 1)
         column = self.offset + base + found.start(2) + 1
         return AbcNote(0, 0, midi, base40, False, column), (step, octave), alteration
 
     def _note(self) -> None:
         found = _NOTE.match(self.text, self.position)
         if found is None:
-            self.unreadable += 1
-            self.problem("accidental without a note", self.position, "a letter from A to g", self._here())
+            self.unread("accidental without a note", self.position, "a letter from A to g", self._here())
             self.position += 1
             return
         written = self._broken(self._ticks(found, 4, self.voice.unit), found.end())
@@ -151,9 +152,8 @@ class TuneReader(LineReader):
         self.position = found.end()
 
     def _chord(self, inside: str, start: int, end: int) -> None:
-        """A chord whose notes stand in `inside`, from `start` in the line; its own length stands at `end`."""
-        length = _LENGTH.match(self.text, end)
-        assert length is not None
+        """A chord with the notes of `inside`, from `start` in the line. Its length is at `end`."""
+        length = self._match(_LENGTH, end)
         unit = self._ticks(length, 1, self.voice.unit)
         notes: list[AbcNote] = []
         steps: dict[tuple[int, int], int] = {}
@@ -199,16 +199,14 @@ class TuneReader(LineReader):
         elif found := _CHORD.match(text, at):
             self._chord(found[1], at + 1, found.end())
         else:
-            self.unreadable += 1
-            self.problem("chord without an end", at, "]", self._here())
+            self.unread("chord without an end", at, "]", self._here())
             self.position += 1
 
     def _grace(self) -> None:
         text, start = self.text, self.position
         end = text.find("}", start, start + _MAX_GRACE_SIGNS)
         if end < 0:
-            self.unreadable += 1
-            self.problem("grace notes without an end", start, "}", self._here())
+            self.unread("grace notes without an end", start, "}", self._here())
             self.position += 1
             return
         crushed = text.startswith("/", start + 1)
@@ -225,14 +223,12 @@ class TuneReader(LineReader):
         self.position = end + 1
 
     def _rest(self) -> None:
-        found = _REST.match(self.text, self.position)
-        assert found is not None
+        found = self._match(_REST)
         self.voice.rest(self._broken(self._ticks(found, 1, self.voice.unit), found.end()))
         self.position = found.end()
 
     def _bars_of_rest(self) -> None:
-        found = _BARS_OF_REST.match(self.text, self.position)
-        assert found is not None
+        found = self._match(_BARS_OF_REST)
         count = int(found[1][:6] or "1")
         if not 0 < count <= MAX_MEASURES_OF_REST:
             self.problem(
@@ -241,7 +237,7 @@ class TuneReader(LineReader):
             count = 1
         if len(self.voice.barlines) + count > MAX_VOICE_BARLINES:
             expected = f"at most {MAX_VOICE_BARLINES}"
-            raise NotationError(Problem("too many bars", expected, "more", self.position + 1, self.line))
+            raise refusal("too many bars", expected, "more", line=self.line, column=self.position + 1)
         measure = self.voice.metre.measure_ticks or WHOLE_TICKS
         if self.voice.time == self.voice.bar_start:
             for _ in range(count - 1):
@@ -277,7 +273,7 @@ class TuneReader(LineReader):
         self.position = end + 1 if end >= 0 else self.position + 1
 
     def _decoration(self) -> None:
-        """!trill! or +trill+; a lone ! is an old line break, +CEG+ an old chord."""
+        """!trill! or +trill+. A lone ! is an old line break, +CEG+ an old chord."""
         found = _DECORATION.match(self.text, self.position)
         if found is None:
             if self.text[self.position] == "+":
@@ -310,12 +306,10 @@ class TuneReader(LineReader):
     # -- bars ---------------------------------------------------------------------------------------------------------
 
     def _bar(self) -> None:
-        found = _BAR.match(self.text, self.position)
-        assert found is not None
+        found = self._match(_BAR)
         bar = found[1]
         if bar == ":":
-            self.unreadable += 1
-            self.problem("colon without a bar line", self.position, "|: or :|", ":", "nothing")
+            self.unread("colon without a bar line", self.position, "|: or :|", ":", "nothing")
             self.position += 1
             return
         if self.base is not None:
@@ -348,9 +342,7 @@ class TuneReader(LineReader):
         name = f"{base.name}&{number}"
         if name not in self.voices:
             if len(self.voices) >= MAX_VOICES:
-                raise NotationError(
-                    Problem("too many voices", f"at most {MAX_VOICES}", "&", self.position + 1, self.line)
-                )
+                raise refusal("too many voices", f"at most {MAX_VOICES}", "&", line=self.line, column=self.position + 1)
             self.voices[name] = Voice(name)
         self.base, self.voice = base, self.voices[name]
         self.voice.follow(base)

@@ -4,8 +4,8 @@ A tune starts at `X:` and ends at an empty line, at the next `X:` or at the end 
 tunes. A file without any `X:` is one tune. Fields of the file header (before the first tune, up to an empty line) that
 matter to every tune are put before its own lines, so that a tune is complete in itself.
 
-Problems carry the line in the file and the column in that line. Strict reading raises the first one; otherwise they are
-collected (at most `MAX_PROBLEMS`) and reading continues behind them.
+Problems carry the line in the file and the column in that line. Strict reading raises the first one; by default they
+are collected (at most `MAX_PROBLEMS`) and reading continues after them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from roslin.errors import NotationError, Problem
+from roslin.errors import Problem
 from roslin.melody import MAX_TICKS
 from roslin.notation.abc.fields import (
-    KeyField,
-    MetreField,
     read_key,
     read_metre,
     read_part,
@@ -29,7 +27,7 @@ from roslin.notation.abc.fields import (
     read_words,
 )
 from roslin.notation.abc.voice import Voice
-from roslin.notation.record import note_problem
+from roslin.notation.record import note_problem, refusal
 from roslin.notation.sources import text_of
 from roslin.notation.typed import plain
 
@@ -55,7 +53,7 @@ class Tune:
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 where it is valid (with or without a mark), otherwise the charset that the file names, or Latin-1."""
+    """UTF-8 where it is valid (with or without a mark), else the charset that the file names, or Latin-1."""
     named = _CHARSET.search(data, 0, _CHARSET_BYTES)
     for name in ("utf-8-sig", named[1].decode("ascii", "replace")) if named else ():
         with suppress(LookupError, UnicodeError):
@@ -94,8 +92,8 @@ def _file_header(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
 
 MAX_TUNE_CHARACTERS = 2_000_000
 MAX_VOICES = 999
-_MAX_TEXT_SIGNS = 10_000  # of a text that goes on over several lines
-_MAX_FIELD_SIGNS = 1000  # of a field that means something: nobody writes more, and patterns stay fast
+_MAX_TEXT_SIGNS = 10_000  # of a text of several lines
+_MAX_FIELD_SIGNS = 1000  # of a field with a meaning: enough in practice, and patterns stay fast
 
 _FIELD = re.compile(r"([A-Za-z+]):(.*)")
 _BODY_FIELD = re.compile(r"([A-Za-z+]):(?![|:])(.*)")  # "e:|" is music
@@ -105,7 +103,7 @@ _COMMENT = re.compile(r"(?<!\\)%.*")
 
 
 class LineReader(ABC):
-    """The lines of a tune and its fields; a line of music goes to `music`, which `music.TuneReader` fills in."""
+    """The lines of a tune and its fields. A line of music goes to `music`, which `music.TuneReader` fills in."""
 
     def __init__(self, tune: Tune, *, strict: bool):
         self.tune = tune
@@ -115,10 +113,7 @@ class LineReader(ABC):
         self.unreadable = 0
         self.words = ""
         self.voices: dict[str, Voice] = {}
-        self.voice = Voice("")
-        self.metre, self.key = MetreField(), KeyField()
-        self.unit = 0
-        self.propagation = "pitch"
+        self.voice = self.header = Voice("")  # the state in which every voice begins
         self.decorations = set("~.HJLMOPRSTuv")
         self.text = ""
         self.line = 0
@@ -134,8 +129,8 @@ class LineReader(ABC):
         size = sum(len(text) + 1 for _, text in self.tune.lines)
         self.line = self.tune.lines[0][0]
         if size > MAX_TUNE_CHARACTERS:
-            raise NotationError(
-                Problem("too long for one tune", f"at most {MAX_TUNE_CHARACTERS} signs", str(size), 1, self.line)
+            raise refusal(
+                "too long for one tune", f"at most {MAX_TUNE_CHARACTERS} signs", str(size), line=self.line, column=1
             )
         has_key = any(text.startswith("K:") for _, text in self.tune.lines)
         block = ""
@@ -152,7 +147,7 @@ class LineReader(ABC):
         if not self.in_body:
             self.begin_body()
         if any(voice.time >= MAX_TICKS for voice in self.voices.values()):
-            raise NotationError(Problem("longer than any music", column=1, line=self.line))
+            raise refusal("far too long", line=self.line, column=1)
 
     @abstractmethod
     def music(self, text: str) -> None:
@@ -161,6 +156,11 @@ class LineReader(ABC):
     def problem(self, reason: str, position: int, expected: str = "", found: str = "", taken: str = "") -> None:
         problem = Problem(reason, expected, found[:40], position + 1, self.line, taken=taken)
         note_problem(self.problems, problem, strict=self.strict)
+
+    def unread(self, reason: str, position: int, expected: str, found: str, taken: str = "") -> None:
+        """A problem with a sign that cannot be read."""
+        self.unreadable += 1
+        self.problem(reason, position, expected, found, taken)
 
     # -- lines --------------------------------------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ class LineReader(ABC):
             self._music(text)
 
     def _music(self, text: str) -> None:
-        """Read a line of music with the signs of a keyboard; what stands in quotation marks is text, and stays."""
+        """Read a line of music with the signs of a keyboard; text in quotation marks is kept."""
         if not text.isascii():
             parts = _QUOTED.split(text)
             start = 0
@@ -204,14 +204,13 @@ class LineReader(ABC):
         name, _, value = text.strip().partition(" ")
         if name == "propagate-accidentals":
             if value.strip() in ("not", "octave", "pitch"):
-                self.propagation = self.voice.propagation = value.strip()
-                for voice in self.voices.values():
-                    voice.propagation = self.propagation
+                for voice in (self.header, self.voice, *self.voices.values()):
+                    voice.propagation = value.strip()
             else:
                 self.problem("unreadable propagate-accidentals", 0, "not, octave or pitch", value)
 
     def field(self, name: str, value: str, position: int) -> None:
-        """A field on a line of its own or in brackets; `position` is where its value starts in the line."""
+        """A field on a separate line or in brackets; `position` is where its value starts in the line."""
         if name == "+":
             if self.last_field in self.info and len(self.info[self.last_field][-1]) < _MAX_TEXT_SIGNS:
                 self.info[self.last_field][-1] += " " + read_text(value)
@@ -240,29 +239,19 @@ class LineReader(ABC):
 
     def begin_body(self) -> None:
         self.in_body = True
-        self.unit = self.unit or self.metre.unit_ticks
+        self.header.unit = self.header.unit or self.header.metre.unit_ticks
+        self.voices = self.voices or {"": Voice("")}
         for voice in self.voices.values():
-            self._prepare(voice)
-        if not self.voices:
-            self.voices[""] = self._prepare(self.voice)
-        else:
-            self.voice = next(iter(self.voices.values()))
-
-    def _prepare(self, voice: Voice) -> Voice:
-        voice.begin(self.unit, self.key, self.metre, self.propagation)
-        return voice
+            voice.begin(self.header)
+        self.voice = next(iter(self.voices.values()))
 
     # -- fields -------------------------------------------------------------------------------------------------------
 
     def _key(self, value: str, position: int) -> None:
-        before = self.voice.key if self.in_body else self.key
-        key = read_key(value, before)
+        key = read_key(value, self.voice.key)
         if key.unread:
             taken = key.name or "no key"
             self.problem("unreadable key", position, "a key such as G, Amix or D minor", value.strip(), taken)
-        if not self.in_body:
-            self.key = key
-            return
         self.voice.set_part(key.part)
         self.voice.bar_alterations.clear()
         self.voice.change(clef=key.part.clef, key=key)
@@ -272,19 +261,14 @@ class LineReader(ABC):
         if metre.unread:
             taken = metre.text or "no metre"
             self.problem("unreadable metre", position, "a metre such as 6/8, C, C| or none", value.strip(), taken)
-        if self.in_body:
-            self.voice.change(metre=metre)
-        else:
-            self.metre = metre
+        self.voice.change(metre=metre)
 
     def _unit(self, value: str, position: int) -> None:
         unit = read_unit(value)
         if unit is None:
             self.problem("unreadable unit note length", position, "a length such as 1/8", value.strip())
-        elif self.in_body:
-            self.voice.unit = unit
         else:
-            self.unit = unit
+            self.voice.unit = unit
 
     def _voice(self, value: str, position: int) -> None:
         name, part = read_part(value)
@@ -296,13 +280,13 @@ class LineReader(ABC):
         self.base = None
         if name not in self.voices:
             if len(self.voices) >= MAX_VOICES:
-                raise NotationError(Problem("too many voices", f"at most {MAX_VOICES}", name, position + 1, self.line))
+                raise refusal("too many voices", f"at most {MAX_VOICES}", name, line=self.line, column=position + 1)
             unnamed = self.voices.get("")
             if unnamed is not None and not unnamed.time and not unnamed.notes:
                 del self.voices[""]
             self.voices[name] = Voice(name)
             if self.in_body:
-                self._prepare(self.voices[name])
+                self.voices[name].begin(self.header)
         if self.in_body:
             self.voice = self.voices[name]
         self.voices[name].set_part(part)

@@ -4,7 +4,7 @@ Time is an integer number of ticks from the start of the tune. Notes are kept as
 repeats may be played out later; `note_table_of` merges ties. Inside a tuplet time is counted from the tuplet's start,
 so that a tuplet that no integer divides (eleven, thirteen) still ends where it should.
 
-Repeats are worked out from the marks of one voice as stretches of time in the order in which they are played; every
+Repeats are worked out from the marks of one voice as stretches of time in the order in which they are played. Every
 voice, bar line and change of signature is then copied by time.
 """
 
@@ -14,19 +14,19 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from roslin.errors import NotationError, Problem
 from roslin.melody import MAX_TICKS, NoteTable, SignatureChange, base40_from_midi, note_table
 from roslin.melody.pitches import pitch_numbers
 from roslin.notation.abc.fields import KeyField, MetreField, VoiceProperties
-from roslin.notation.record import MAX_NOTES, Repeats
+from roslin.notation.record import MAX_NOTES, Repeats, refusal
 
-# The usual interval of so many semitones in base-40 numbers: unison, minor second, major second, ... major seventh.
+# The usual interval of each number of semitones in base-40 numbers: unison, minor second, major second, ... major
+# seventh.
 _BASE40_INTERVAL = (0, 5, 6, 11, 12, 17, 18, 23, 28, 29, 34, 35)
 
 
 @dataclass(slots=True)
 class AbcNote:
-    """One note as written. `ties` says that a tie leads on from it."""
+    """One note as written. `ties`: a tie starts at it."""
 
     onset: int
     duration: int
@@ -47,7 +47,7 @@ class Mark:
 
 
 def merged(first: SignatureChange, then: SignatureChange) -> SignatureChange:
-    """Two changes as one, at the time of the second: it says more, or something else."""
+    """Two changes as one, at the time of the second, which has precedence."""
     said = {name: value for name in ("clef", "key_signature", "metre") if (value := getattr(then, name)) is not None}
     return replace(first, onset_ticks=then.onset_ticks, **said)
 
@@ -84,12 +84,12 @@ class Voice:
     first_key: KeyField = field(default_factory=KeyField)  # in force at the first note; later ones are changes
     first_metre: MetreField = field(default_factory=MetreField)
 
-    def begin(self, unit: int, key: KeyField, metre: MetreField, propagation: str) -> None:
+    def begin(self, header: Voice) -> None:
         said = self.part
-        self.unit, self.propagation = unit, propagation
-        self.key = self.first_key = key
-        self.metre = self.first_metre = metre
-        self.set_part(key.part)
+        self.unit, self.propagation = header.unit, header.propagation
+        self.key = self.first_key = header.key
+        self.metre = self.first_metre = header.metre
+        self.set_part(header.part)
         self.set_part(said)
 
     def follow(self, base: Voice) -> None:
@@ -161,9 +161,7 @@ class Voice:
 
     def tie(self) -> bool:
         """Tie the last note or chord to what follows; False when there is none."""
-        if len(self.tied) < len(
-            self.event_steps
-        ):  # otherwise a row of ties would go over all its notes again and again
+        if len(self.tied) < len(self.event_steps):  # else a row of ties would go over all its notes again and again
             for note in self.event:
                 note.ties = True
             self.tied = dict(self.event_steps)
@@ -240,15 +238,15 @@ def stretches(marks: list[Mark], end: int) -> list[Stretch]:
             if following and following.kind == "ending" and following.time == mark.time:
                 continue  # the next ending of the same section
         elif mark.kind == "double" and not section.open:
-            continue  # only the end of an ending; otherwise a double bar repeats nothing
+            continue  # only the end of an ending; any other double bar repeats nothing
         order += section.played(mark.time, repeated=mark.kind == "end")
         section = _Section(mark.time)
         if len(order) > MAX_NOTES:
-            raise NotationError(Problem("too many repeats", f"at most {MAX_NOTES} stretches to play"))
+            raise refusal("too many repeats", f"at most {MAX_NOTES} stretches to play")
     order += section.played(max(end, section.start), repeated=False)
     order = [(start, stop) for start, stop in order if stop > start]
     if sum(stop - start for start, stop in order) >= MAX_TICKS:
-        raise NotationError(Problem("longer than any music once repeats are played out"))
+        raise refusal("far too long with its repeats")
     return order
 
 
@@ -268,7 +266,7 @@ def played(voice: Voice, order: list[Stretch], repeats: Repeats) -> list[AbcNote
 
 
 def times_played(times: Iterable[int], order: list[Stretch]) -> list[int]:
-    """Bar lines in the order of play; a bar line belongs to the stretch that it ends."""
+    """Bar lines in the order of play. A bar line belongs to the stretch that it ends."""
     written, now, result = list(times), 0, []
     for start, stop in order:
         first, last = bisect_left(written, start + 1), bisect_left(written, stop + 1)

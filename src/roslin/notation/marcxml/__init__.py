@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -32,16 +32,15 @@ from roslin.notation.marcxml.parser import (
     catalogue_records,
     is_iso2709,
 )
-from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
-from roslin.notation.record import METADATA_FIELDS, Origin, Record, record_of
+from roslin.notation.pae.incipit import read_clef, read_key_signature, read_time_signature
+from roslin.notation.record import Origin, Record, metadata_of, record_of
+from roslin.notation.scores import first_elements
 
 __all__ = ["CatalogueRecord", "catalogue_records", "incipits", "linked_records", "matches", "origin_of", "read"]
 
 _FIELD_ELEMENTS = frozenset({"leader", "controlfield", "datafield"})
 _MUSIC_ROOTS = frozenset({"score-partwise", "score-timewise", "opus", "mei", "meiCorpus", "music"})
 _NAMESPACES = ("http://www.loc.gov/MARC21/slim", "marcxchange")
-_NOT_ELEMENTS = re.compile(r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
-_ELEMENT_NAME = re.compile(r"<(?:!DOCTYPE\s+)?(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
 _BETWEEN_NUMBERS = re.compile(r"[.\s]+")
 _PLAINE_AND_EASIE = frozenset({"", "pe", "pe1", "pe2", "pae", "paec"})
 _OTHER_SYSTEMS = {"da": "DARMS"}
@@ -51,12 +50,7 @@ def matches(head: bytes) -> bool:
     """Whether the first bytes of a file are those of ISO 2709 or MARCXML, bare or in an OAI-PMH or SRU answer."""
     if is_iso2709(head):
         return True
-    utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<"))
-    codec = "utf-16" if head[:1] in b"\xff\xfe" else "utf-16-le" if head[:1] == b"<" else "utf-16-be"
-    text = head.decode(codec if utf16 else "utf-8", errors="replace").lstrip("\ufeff \t\r\n")
-    if not text.startswith("<"):
-        return False
-    names = _ELEMENT_NAME.findall(_NOT_ELEMENTS.sub("", text))
+    text, names = first_elements(head)
     if not names or names[0] in _MUSIC_ROOTS:
         return False
     return (
@@ -68,17 +62,27 @@ def matches(head: bytes) -> bool:
 
 
 def read(stream: BinaryIO, *, strict: bool, skipped: bool = False) -> Iterator[Record]:
-    """A record for each incipit of music. Incipits without music are included only with `skipped`."""
+    """A record for each incipit of music. With `skipped`, also for incipits without music, and one without a problem
+    for a catalogue record without incipits.
+    """
     for found in catalogue_records(stream):
         if isinstance(found, Problem):
             yield Record(None, (found,))
         elif not found.is_deleted:
-            yield from (record for record in incipits(found, strict=strict) if skipped or not record.is_skipped)
+            is_empty = True
+            for record in incipits(found, strict=strict):
+                is_empty = False
+                if skipped or not record.is_skipped:
+                    yield record
+            if is_empty and skipped and (origin := origin_of(found)):
+                yield Record(None, (), is_skipped=True, origin=origin)
 
 
 def origin_of(record: CatalogueRecord) -> Origin | None:
-    """What a record is known by later; None where it has no number."""
-    return Origin(record.control_number, record.identifier, record.digest()) if record.control_number else None
+    """The number by which an update recognises a record; None where it has no number."""
+    return (
+        Origin(record.control_number, record.identifier, record.digest(), record.raw) if record.control_number else None
+    )
 
 
 def linked_records(stream: BinaryIO) -> Iterator[tuple[str, list[str]]]:
@@ -120,14 +124,12 @@ def _silent(incipit: MarcField, dialect: Dialect, metadata: dict[str, str]) -> M
     clef, key, metre = (incipit.first(code) for code in (dialect.clef, "n", "o"))
     if not (clef or key or metre):
         return None
-    known: dict[str, Any] = {name: metadata[name] for name in METADATA_FIELDS if name in metadata}
     return Melody(
         np.empty(0, NOTE_DTYPE),
-        **known,
+        **metadata_of(metadata),
         clef=(read_clef(clef)[0] if clef else "") or None,
         key_signature=read_key_signature(key).text or None,
         metre=read_time_signature(metre).text if metre else None,
-        extra={name: value for name, value in metadata.items() if name not in METADATA_FIELDS},
     )
 
 
@@ -166,6 +168,8 @@ def _readable(texts: list[str], problem: Callable[[str], Problem | None]) -> str
     return next((text for text in texts if problem(text) is None), texts[0] if texts else "")
 
 
+_MANIFESTS = ("IIIF", "IIIF manifest (digitized source)")  # what RISM calls a link to the IIIF manifest of a source
+
 # MARC 21 and UNIMARC
 
 
@@ -196,7 +200,7 @@ def _marc21_catalogue(record: CatalogueRecord) -> list[str]:
 
 
 def _marc21_scoring(record: CatalogueRecord) -> list[str]:
-    """Of all fields that say it, the fullest: RISM's total scoring, the medium of performance, or the title's."""
+    """The fullest of several fields: RISM's total scoring, the medium of performance, or the title's."""
     parts = [(entry.first("b"), entry.first("c")) for entry in record.fields.get("594", ())]
     mediums = [(entry.all("a"), entry.all("n")) for entry in record.fields.get("382", ())]
     mediums = [(names, numbers if len(numbers) == len(names) else [""] * len(names)) for names, numbers in mediums]
@@ -246,7 +250,7 @@ DIALECTS = {
 
 
 def about_record(record: CatalogueRecord, dialect: Dialect) -> dict[str, str]:
-    """What is known about a record, by the names of the metadata."""
+    """The metadata of a record."""
     tag, codes = dialect.composer
     composer = next(iter(record.fields.get(tag, ())), MarcField(0))
     return _filled(
@@ -258,11 +262,12 @@ def about_record(record: CatalogueRecord, dialect: Dialect) -> dict[str, str]:
         siglum=record.first("852", "a"),
         shelfmark=next(filter(None, (_joined(record.all("852", code)) for code in dialect.shelfmarks)), ""),
         date=next(filter(None, (record.first(tag, code) for tag, code in dialect.dates)), ""),
+        iiif=next((link.first("u") for link in record.fields.get("856", ()) if link.first("x") in _MANIFESTS), ""),
     )
 
 
 def about_incipit(incipit: MarcField, dialect: Dialect) -> dict[str, str]:
-    """What is known about one incipit of a record."""
+    """The metadata of one incipit of a record."""
     return _filled(
         voice=incipit.first(dialect.voice),
         key=incipit.first(dialect.key),

@@ -11,7 +11,7 @@ are those of the XML.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -21,12 +21,13 @@ from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange, checked_ta
 from roslin.notation.mei.notes import Pitch, Staff, merge_ties
 from roslin.notation.mei.score import Score, movements
 from roslin.notation.record import MAX_REPEATED_IN_FILE, Record, Repeats
-from roslin.notation.scores import Element, StaffChoice, decode_xml, first_elements, parse_xml, reader
+from roslin.notation.scores import Element, StaffChoice, decode_xml, first_elements, parse_xml, reader, to_mei
 
-__all__ = ["matches", "pitched_notes", "read", "read_tree", "tree"]
+__all__ = ["matches", "read", "read_converted"]
 
 _NAMESPACE = "http://www.music-encoding.org/ns/mei"
 _ROOTS = frozenset({"mei", "meiCorpus", "music"})
+_VEROVIO_NAMES = {"musicxml": "xml", "kern": "humdrum"}
 
 
 def matches(head: bytes) -> bool:
@@ -37,39 +38,54 @@ def matches(head: bytes) -> bool:
     return names[0] in ("mei", "meiCorpus") or (names[0] in _ROOTS and _NAMESPACE in text)
 
 
-def tree(text: str) -> Element:
-    """The elements of a document."""
+def _tree(text: str) -> Element:
     return parse_xml(text, _ROOTS, "MEI")
 
 
-def pitched_notes(document: Element) -> int:
-    """How many notes with a pitch a document has, tied ones counted one by one."""
-    return sum("pname" in note.attributes for note in document.iter("note"))
-
-
 def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
-    return read_tree(tree(decode_xml(data)), "mei", selection, strict=strict)
+    return _read_tree(_tree(decode_xml(data)), "mei", selection, strict=strict)
 
 
 read = reader(_read)
 
 
-def read_tree(
+def read_converted(
+    text: str,
+    notation: str,
+    selection: StaffChoice,
+    *,
+    strict: bool,
+    problems: list[Problem],
+    line: int,
+    notes: int | None,
+    sounding: Callable[[str], Pitch | None] | None = None,
+) -> list[Record]:
+    """The records of a score in another notation, by way of the MEI that verovio makes of it.
+
+    `line` is where the score begins, for problems of the MEI, whose own lines mean nothing to the reader. `notes`: how
+    many notes with a pitch the score has; every record has a remark if any were lost. `sounding` gives the pitch of a
+    note by its id, where the source knows better than the MEI.
+    """
+    document = _tree(to_mei(text, _VEROVIO_NAMES[notation], line))
+    found = sum("pname" in note.attributes for note in document.iter("note"))
+    if notes not in (found, None):
+        problems = [*problems, Problem("notes lost in conversion", f"{notes} notes", str(found), line=line)]
+    return _read_tree(
+        document, notation, selection, strict=strict, problems=problems, made_from=line, sounding=sounding
+    )
+
+
+def _read_tree(
     document: Element,
     notation: str,
     selection: StaffChoice,
     *,
     strict: bool,
-    problems: tuple[Problem, ...] = (),
+    problems: Sequence[Problem] = (),
     made_from: int = 0,
     sounding: Callable[[str], Pitch | None] | None = None,
 ) -> list[Record]:
-    """A record for each wanted staff with notes, or for all of a movement together.
-
-    `problems` concern the whole score. `made_from`: where the MEI was made from another notation, the line at which
-    the score begins there; lines of the MEI mean nothing to whoever reads the message. `sounding` gives the pitch of a
-    note by its id, where the source knows better than the MEI that was made from it.
-    """
+    """A record for each wanted staff with notes, or for all of a movement together; `problems` concern the whole."""
     staves: list[Staff] = []
     movement_of: list[int] = []
     repeats = Repeats(MAX_REPEATED_IN_FILE, "one file")
@@ -105,12 +121,12 @@ def _record(
     notation: str,
     about: dict[str, str],
     selection: StaffChoice,
-    problems: tuple[Problem, ...],
+    problems: Sequence[Problem],
     *,
     strict: bool,
     made_from: int,
 ) -> Record:
-    """One melody of some staves; its signatures and bars are those of the first."""
+    """One melody of some staves. Its signatures and bars are those of the first."""
     staff = staves[0]
     name = staff.name if len(staves) == 1 else ""
     own = [_placed(problem, made_from).at(record=part.name) for part in staves for problem in part.problems]
@@ -126,18 +142,14 @@ def _record(
     except (MelodyError, OverflowError) as error:
         beyond = Problem("notes out of range", "notes that can be played", str(error), record=name)
         return Record(None, (beyond.at(line=made_from or 1),))
-    start = staff.start
     melody = Melody(
         table,
         title=about.get("title"),
         composer=about.get("composer"),
         voice=name or None,
-        key=start.key,
-        metre=start.metre,
+        **staff.start,
         text=next((words for part in staves if (words := part.words())), None),
         notation=notation,
-        clef=start.clef,
-        key_signature=start.key_signature,
         barlines_ticks=np.array([round(bar * TICKS_PER_QUARTER) for bar in staff.barlines], dtype=np.int64),
         changes=tuple(
             SignatureChange(round(onset * TICKS_PER_QUARTER), **staff.changes[onset]) for onset in sorted(staff.changes)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from roslin.errors import Problem
 from roslin.melody import TICKS_PER_QUARTER, base40_from_midi
@@ -130,10 +131,10 @@ class ScoreNote:
 
 
 def merge_ties(notes: list[ScoreNote]) -> list[ScoreNote]:
-    """Join each tied note with the one that goes on: where it ends, at its pitch, with a tie arriving.
+    """Join each tied note with its continuation: where it ends, at its pitch, with a tie arriving.
 
     Where no tie arrives, any note of the staff at that place and pitch will do, one of the same voice first: many files
-    leave out the ends of ties. A voice that does not fill its bar leaves a gap before the next; a tie that names its
+    leave out the ends of ties. A voice that does not fill its bar leaves a gap before the next. A tie that names its
     end reaches over that. A tie over more (into a second ending) or to another pitch joins nothing: its notes stay two.
     """
     arriving: dict[tuple[Fraction, int], list[ScoreNote]] = {}
@@ -168,23 +169,17 @@ def merge_ties(notes: list[ScoreNote]) -> list[ScoreNote]:
 
 _UNPITCHED = ("perc", "TAB")  # shapes of clefs
 _KEYNOTES = LINE_OF_FIFTHS[:15]
-# How far along the circle of fifths the keynote of a mode lies from that of major.
+# Distance of a mode's keynote from that of major along the circle of fifths.
 _MODES = {"major": 0, "minor": 3, "dorian": 2, "phrygian": 4, "lydian": -1, "mixolydian": 1, "aeolian": 3}
 
 
 @dataclass(slots=True)
-class Signatures:
-    """What stands at the start of a staff, in the spelling of Plaine & Easie (as everywhere in Roslin)."""
-
-    clef: str | None = None
-    key_signature: str | None = None
-    metre: str | None = None
-    key: str | None = None
-
-
-@dataclass(slots=True)
 class Staff:
-    """A staff: `start` is what stands at its head, `now` what holds where the reading is; times in quarters."""
+    """A staff. Times are in quarters.
+
+    `start` has the key, and the clef, key signature and metre at its head in the spelling of Plaine & Easie (as
+    everywhere in Roslin); `now` has those in force.
+    """
 
     number: str
     name: str = ""
@@ -193,8 +188,8 @@ class Staff:
     barlines: list[Fraction] = field(default_factory=list)
     changes: dict[Fraction, dict[str, str]] = field(default_factory=dict)
     syllables: list[str] = field(default_factory=list)
-    start: Signatures = field(default_factory=Signatures)
-    now: Signatures = field(default_factory=Signatures)
+    start: dict[str, Any] = field(default_factory=dict)
+    now: dict[str, str] = field(default_factory=dict)
     is_unpitched: bool = False  # percussion or tablature
     bar_quarters: Fraction = Fraction(4)
     beat_quarters: Fraction = Fraction(1)
@@ -218,13 +213,11 @@ class Staff:
         return " ".join(self.syllables).replace("- ", "").rstrip("-")
 
     def sign(self, onset: Fraction, name: str, value: str | None) -> None:
-        if value is None or getattr(self.now, name) == value:
+        if value is None or self.now.get(name) == value:
             return
-        setattr(self.now, name, value)
-        if onset == 0 and not self.notes:
-            setattr(self.start, name, value)
-        else:
-            self.changes.setdefault(onset, {})[name] = value
+        self.now[name] = value
+        signs = self.start if onset == 0 and not self.notes else self.changes.setdefault(onset, {})
+        signs[name] = value
 
     def warn(self, element: Element, reason: str, expected: str, found: str) -> None:
         note_problem(self.problems, Problem(reason, expected, found, element.column, line=element.line))
@@ -233,8 +226,8 @@ class Staff:
 def settle_ppq(staff: Staff, bar: Element) -> None:
     """What @dur.ppq counts in, after a new @ppq.
 
-    Programs write the @ppq of one part for all of them. What the written lengths in the bar say is believed: the unit
-    that held before, the new one, or the one most notes have.
+    Programs write the @ppq of one part for all of them. The written lengths in the bar decide: the unit in force
+    before, the new one, or the one that fits most notes.
     """
     votes: Counter[Fraction] = Counter()
     for element in bar.iter("note", "chord", "rest", "space"):
@@ -256,10 +249,10 @@ def define(staff: Staff, definition: Element, signs: Iterable[Element], onset: F
     for sign in signs:
         sign_in_music(staff, sign, onset)
     get = definition.get
-    _set_clef(staff, onset, get("clef.shape"), get("clef.line"), get("clef.dis"), get("clef.dis.place"))
+    _set_clef(staff, onset, definition, "clef.")
     if (signature := get("key.sig") or get("keysig")) and signature != "mixed":
         _set_key(staff, onset, signature, get("key.mode"), definition)
-    _set_metre(staff, onset, get("meter.count"), get("meter.unit"), get("meter.sym"), definition)
+    _set_metre(staff, onset, definition, "meter.")
     if (semitones := integer(get("trans.semi"))) is not None:
         staff.transposition = (semitones, integer(get("trans.diat")))
     if (pulses := integer(get("ppq"))) is not None and pulses > 0:
@@ -281,17 +274,17 @@ def signs_in(definition: Element) -> list[Element]:
 
 
 def sign_in_music(staff: Staff, element: Element, onset: Fraction) -> None:
-    """A clef, key signature or metre from this onset on; other elements say nothing."""
-    get = element.get
+    """A clef, key signature or metre from this onset on. Other elements are ignored."""
     if element.tag == "clef":
-        _set_clef(staff, onset, get("shape"), get("line"), get("dis"), get("dis.place"))
+        _set_clef(staff, onset, element)
     elif element.tag == "keySig":
-        _set_key(staff, onset, get("sig"), get("mode"), element)
+        _set_key(staff, onset, element.get("sig"), element.get("mode"), element)
     elif element.tag == "meterSig":
-        _set_metre(staff, onset, get("count"), get("unit"), get("sym"), element)
+        _set_metre(staff, onset, element)
 
 
-def _set_clef(staff: Staff, onset: Fraction, shape: str, line: str, displacement: str, place: str) -> None:
+def _set_clef(staff: Staff, onset: Fraction, element: Element, prefix: str = "") -> None:
+    shape, line, displacement, place = (element.get(prefix + name) for name in ("shape", "line", "dis", "dis.place"))
     staff.is_unpitched = shape in _UNPITCHED if shape else staff.is_unpitched
     if shape == "GG":
         shape, line, displacement, place = "G", line or "2", "8", "below"
@@ -314,9 +307,9 @@ def _set_key(staff: Staff, onset: Fraction, signature: str, mode: str, element: 
         fifths = None
     staff.key_alterations = {LETTERS[name.lower()]: value for name, value in alterations.items()}
     text = signature_text({name: value for name, value in alterations.items() if abs(value) == 1})
-    staff.sign(onset, "key_signature", text or ("n" if staff.now.key_signature else None))
-    if onset == 0 and not staff.notes and staff.start.key is None:
-        staff.start.key = _key_name(element, mode, fifths)
+    staff.sign(onset, "key_signature", text or ("n" if staff.now.get("key_signature") else None))
+    if onset == 0 and not staff.notes and "key" not in staff.start and (name := _key_name(element, mode, fifths)):
+        staff.start["key"] = name
 
 
 def _key_name(element: Element, mode: str, fifths: int | None) -> str | None:
@@ -329,7 +322,8 @@ def _key_name(element: Element, mode: str, fifths: int | None) -> str | None:
     return f"{_KEYNOTES[place]} {mode}" if place is not None and 0 <= place < len(_KEYNOTES) else None
 
 
-def _set_metre(staff: Staff, onset: Fraction, count: str, unit: str, symbol: str, element: Element) -> None:
+def _set_metre(staff: Staff, onset: Fraction, element: Element, prefix: str = "") -> None:
+    count, unit, symbol = (element.get(prefix + name) for name in ("count", "unit", "sym"))
     if not (count and unit):
         count, unit = {"common": ("4", "4"), "cut": ("2", "2")}.get(symbol, ("", ""))
     beats = [integer(number) for number in count.split("+")]

@@ -1,7 +1,7 @@
 """One <score> (or <part>) in the order of the document, bar by bar.
 
-A bar is as long as its longest voice, so a pick-up bar is short by itself; a bar of rest everywhere is as long as the
-metre says. All staves stay together, even where one of them has too much or too little in a bar.
+A bar is as long as its longest voice, so a pick-up bar is short by itself. A bar of rest in all voices has the length
+of the metre. All staves stay together, even where one of them has too much or too little in a bar.
 
 Of variants the lemma or what else editors prefer is taken, or else the first reading. Deleted music is left out.
 """
@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from roslin.errors import NotationError, Problem
 from roslin.melody import MAX_TICKS, TICKS_PER_QUARTER
 from roslin.notation.mei.notes import (
     ALTERATIONS,
@@ -32,8 +31,8 @@ from roslin.notation.mei.notes import (
     sign_in_music,
     signs_in,
 )
-from roslin.notation.record import Repeats
-from roslin.notation.scores import MAX_DENOMINATOR, Element, refusal
+from roslin.notation.record import Repeats, refusal
+from roslin.notation.scores import MAX_DENOMINATOR, Element
 
 VARIANTS = ("app", "choice", "subst")
 READ_THROUGH = frozenset(
@@ -48,7 +47,7 @@ _SECTIONS = frozenset({"section", "ending", "ossia", "score"}) | READ_THROUGH
 
 @dataclass(slots=True)
 class Controls:
-    """What a score says about its notes from outside: by their ids."""
+    """The elements of a score that refer to notes by their ids."""
 
     tied: dict[str, str] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
@@ -75,25 +74,6 @@ class Controls:
         return controls
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What holds for every note of a score.
-
-    `sounding` gives the pitch of a note by its id, where the source knows better than the MEI that was made from it;
-    `infer_accidentals`: nothing in the score says how its notes sound but the key and what is printed. `tells_names`: a
-    note without a name is a problem. `repeats` counts for the whole file. `met` are the notes that were come to (by
-    `id`), read or told.
-    """
-
-    controls: Controls
-    written_pitch: bool
-    sounding: Callable[[str], Pitch | None] | None
-    infer_accidentals: bool
-    tells_names: bool
-    repeats: Repeats
-    met: set[int] = field(default_factory=set)
-
-
 def _chosen(element: Element) -> list[Element]:
     """Of variants, the one that editors prefer, or the first."""
     preferred = element.first(*_PREFERRED)
@@ -103,9 +83,9 @@ def _chosen(element: Element) -> list[Element]:
 class LayerWalk:
     """One voice of one bar: time starts at the bar line and moves with every note, rest and space."""
 
-    def __init__(self, context: Context, staff: Staff, layer: int, bar: int, start: Fraction):
-        self.context, self.staff, self.layer, self.bar = context, staff, layer, bar
-        self.start = self.time = start
+    def __init__(self, score: Score, staff: Staff, layer: int):
+        self.score, self.staff, self.layer = score, staff, layer
+        self.start = self.time = score.time
         self.rest_quarters = Fraction(0)
         self.ratio = Fraction(1)
         self.in_grace_group = False
@@ -124,18 +104,18 @@ class LayerWalk:
     def _event(self, element: Element) -> None:
         tag = element.tag
         if tag in MENSURAL or element.get("dur") in MENSURAL:
-            raise NotationError(
-                Problem("mensural or neume notation", "common notation", f"<{tag}>", element.column, line=element.line)
+            raise refusal(
+                "mensural or neume notation", "common notation", f"<{tag}>", line=element.line, column=element.column
             )
         id = element.get("xml:id")
-        if id in self.context.controls.tuplet_starts:
-            self.ratio = self.context.controls.tuplet_starts[id]
+        if id in self.score.controls.tuplet_starts:
+            self.ratio = self.score.controls.tuplet_starts[id]
         handler = _EVENTS.get(tag)
         if handler is not None:
             handler(self, element)
         elif tag in READ_THROUGH:
             self._inside(element)
-        if id in self.context.controls.tuplet_ends:
+        if id in self.score.controls.tuplet_ends:
             self.ratio = Fraction(1)
 
     def _inside(self, element: Element) -> None:
@@ -173,7 +153,7 @@ class LayerWalk:
         if not notes:
             self.rest_quarters = length or self.staff.bar_quarters
             return
-        for repeats in (self.staff.repeats, self.context.repeats):
+        for repeats in (self.staff.repeats, self.score.repeats):
             repeats.add(len(notes), element.line, element.column)
         for note in notes:
             copy = ScoreNote(
@@ -190,7 +170,7 @@ class LayerWalk:
     def _chord(self, element: Element) -> None:
         length = self._length(element)
         members = list(element.iter("note"))
-        self.context.met.update(map(id, members))
+        self.score.met.update(map(id, members))
         grace = self._is_grace(element) or any("grace" in note.attributes for note in members)
         lengths = [self._length(note, quiet=True) if length is None else length for note in members]
         taken = length if length is not None else max((one for one in lengths if one), default=None)
@@ -206,7 +186,7 @@ class LayerWalk:
             self._advance(taken)
 
     def _single(self, element: Element) -> None:
-        self.context.met.add(id(element))
+        self.score.met.add(id(element))
         grace = self._is_grace(element)
         length = self._length(element)
         if length is None:
@@ -220,7 +200,7 @@ class LayerWalk:
             self._advance(length)
 
     def _advance(self, length: Fraction) -> None:
-        """Time goes on; where notes of ever other parts make it a fraction of no use, to the nearest tick."""
+        """Advance the time. A fraction with a useless denominator is rounded to the nearest tick."""
         self.time += length
         if self.time.denominator > MAX_DENOMINATOR:
             self.time = Fraction(round(self.time * TICKS_PER_QUARTER), TICKS_PER_QUARTER)
@@ -232,9 +212,9 @@ class LayerWalk:
         id = element.get("xml:id")
         self._octave_line(id)
         ties = element.get("tie") or (chord.get("tie") if chord is not None else "")
-        controls = self.context.controls
+        controls = self.score.controls
         held = id in controls.held or "m" in ties or "t" in ties
-        pitch = _pitch_of(element, self.staff, self.context, self.octaves, held)
+        pitch = _pitch_of(element, self.staff, self.score, self.octaves, held)
         if pitch is None:
             return
         tied = id in controls.tied or "m" in ties or "i" in ties
@@ -247,16 +227,16 @@ class LayerWalk:
             self.octaves, self._octaves_until = 0, ""
 
     def _add(self, note: ScoreNote) -> None:
-        note.bar = self.bar
+        note.bar = self.score.bars
         self._notes.append(note)
         self.staff.notes.append(note)
 
     def _octave_line(self, id: str) -> None:
-        if id and id in self.context.controls.octave_starts:
-            self.octaves, self._octaves_until = self.context.controls.octave_starts[id]
+        if id and id in self.score.controls.octave_starts:
+            self.octaves, self._octaves_until = self.score.controls.octave_starts[id]
 
     def _length(self, element: Element, *, quiet: bool = False) -> Fraction | None:
-        """How long a note, chord, rest or space lasts, in quarters; None when nothing says it."""
+        """The length of a note, chord, rest or space in quarters; None if it is not given."""
         name = element.get("dur.ges") or element.get("dur") or self.staff.default_duration
         written = QUARTERS.get(name)
         if name and written is None and not name.endswith(("p", "s", "r")) and not quiet:
@@ -316,17 +296,17 @@ _EVENTS: dict[str, Callable[[LayerWalk, Element], None]] = {
 _UNPITCHED = frozenset({"loc", "tab.course", "tab.fret", "tab.line", "tab.string"})  # percussion, tablature
 
 
-def _pitch_of(element: Element, staff: Staff, context: Context, octaves: int, held: bool) -> Pitch | None:
-    """The pitch, written or sounding as the context asks; None for a note without one, or with one out of range."""
+def _pitch_of(element: Element, staff: Staff, score: Score, octaves: int, held: bool) -> Pitch | None:
+    """The pitch, written or sounding as the score is read; None for a note without one, or with one out of range."""
     letter = LETTERS.get(element.get("pname").lower())
     if letter is None:
-        if context.tells_names and not (staff.is_unpitched or _UNPITCHED.intersection(element.attributes)):
+        if score.tells_notes and not (staff.is_unpitched or _UNPITCHED.intersection(element.attributes)):
             found = repr(element.get("pname")[:20]) if element.get("pname") else "none"
             staff.warn(element, "note without a name", "@pname from a to g", found)
         return None
     semitones, steps = staff.transposition
-    written = context.written_pitch
-    known = context.sounding(element.get("xml:id")) if context.sounding else None
+    written = score.written_pitch
+    known = score.sounding(element.get("xml:id")) if score.sounding else None
     if known is not None:
         back = -steps if steps is not None else None
         return known.moved(-semitones, back) if written and (semitones or steps) else known
@@ -338,7 +318,7 @@ def _pitch_of(element: Element, staff: Staff, context: Context, octaves: int, he
         staff.warn(element, "note without an octave", "@oct from 0 to 9", repr(element.get("oct")))
         return None
     step = 7 * sounding_octave + letter
-    pitch = Pitch(step, _alteration(element, staff, context, step, held))
+    pitch = Pitch(step, _alteration(element, staff, score, step, held))
     if not written and (semitones or steps):
         pitch = pitch.moved(semitones, steps)
     if not 0 <= pitch.midi <= 127:
@@ -347,7 +327,7 @@ def _pitch_of(element: Element, staff: Staff, context: Context, octaves: int, he
     return pitch
 
 
-def _alteration(element: Element, staff: Staff, context: Context, step: int, held: bool) -> int:
+def _alteration(element: Element, staff: Staff, score: Score, step: int, held: bool) -> int:
     places = [element, *(child for child in element.children if child.tag == "accid")]
     for name in ("accid.ges", "accid"):
         for place in places:
@@ -357,7 +337,7 @@ def _alteration(element: Element, staff: Staff, context: Context, step: int, hel
                 alteration = ALTERATIONS.get(sign, NEAREST.get(sign, 0))
                 staff.bar_alterations[step] = staff.last_alterations[step] = alteration
                 return alteration
-    if not context.infer_accidentals:
+    if not score.infers_accidentals:
         return 0
     if held and step in staff.last_alterations:
         return staff.last_alterations[step]
@@ -382,7 +362,7 @@ def movements(document: Element) -> Iterator[list[Element]]:
 
 
 def _staff_definitions(definition: Element, group_label: str) -> Iterator[tuple[Element, str]]:
-    """The staves that a definition names, each with the label of the group that it stands in."""
+    """The staves that a definition names, each with the label of its group."""
     for child in definition.children:
         if child.tag == "staffDef":
             yield child, group_label
@@ -409,7 +389,11 @@ def _parts_in(element: Element, tag: str) -> Iterator[Element]:
 
 
 class Score:
-    """One score: its staves fill while it is read."""
+    """One score: its staves fill while it is read.
+
+    `sounding` gives the pitch of a note by its id, where the source knows better than the MEI that was made from it.
+    `repeats` counts for the whole file.
+    """
 
     def __init__(
         self,
@@ -420,14 +404,16 @@ class Score:
         written_pitch: bool,
         sounding: Callable[[str], Pitch | None] | None,
     ):
-        self.element = element
+        self.element, self.written_pitch, self.sounding, self.repeats = element, written_pitch, sounding, repeats
+        self.controls = Controls.of(element)
         self.staves: dict[str, Staff] = {}
         told = (e for e in element.iter("note", "accid") if "accid.ges" in e.attributes)
-        # MusicXML tells the alteration of every note: a note without one has none.
-        infer = notation != "musicxml" and next(told, None) is None
+        # MusicXML has the alteration of every note: a note without one has none. In other scores, the key and the
+        # printed accidentals define how the notes sound unless they are told.
+        self.infers_accidentals = notation != "musicxml" and next(told, None) is None
         # What is made of another notation has been checked there.
         self.tells_notes = notation == "mei"
-        self.context = Context(Controls.of(element), written_pitch, sounding, infer, self.tells_notes, repeats)
+        self.met: set[int] = set()  # the notes that were reached (by `id`), read or reported
         self.time = Fraction(0)
         self.bars = 0
 
@@ -440,9 +426,9 @@ class Score:
     def _tell_what_was_not_met(self, element: Element, number: str) -> None:
         """Notes where none are looked for, such as beside the layers of a staff; not those of other variants."""
         if element.tag == "note":
-            if id(element) not in self.context.met:
+            if id(element) not in self.met:
                 where = "a note in a layer, a chord, a beam or a tuplet"
-                self._staff(number, element).warn(element, "note at a place that is not read", where, "elsewhere")
+                self._staff(number, element).warn(element, "note in an unexpected place", where, "elsewhere")
         elif element.tag in VARIANTS:
             for reading in _chosen(element):
                 self._tell_what_was_not_met(reading, number)
@@ -493,7 +479,7 @@ class Score:
             if staff.ppq_in_doubt:
                 settle_ppq(staff, element)
             for place, layer in enumerate(_parts_in(element, "layer"), start=1):
-                walk = LayerWalk(self.context, staff, integer(layer.get("n")) or place, self.bars, self.time)
+                walk = LayerWalk(self, staff, integer(layer.get("n")) or place)
                 walk.read(layer)
                 lengths.append(walk.time - self.time)
                 rests.append(walk.rest_quarters)
@@ -501,7 +487,7 @@ class Score:
         self.time += max(lengths, default=Fraction(0)) or max(rests, default=Fraction(0))
         if self.time * TICKS_PER_QUARTER >= MAX_TICKS:
             expected = f"less than {MAX_TICKS // TICKS_PER_QUARTER} quarter notes"
-            raise refusal("longer than any music", expected, "more", bar.line, bar.column)
+            raise refusal("far too long", expected, "more", bar.line, bar.column)
         if bar.tag == "measure" and bar.get("right") != "invis" and self.time > 0:
             for staff in self.staves.values():
                 staff.barlines.append(self.time)

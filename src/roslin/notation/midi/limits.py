@@ -1,4 +1,4 @@
-"""How much of a MIDI file is read, at most. Each holds for a whole file; docs/concepts/reading/midi.md has more."""
+"""How much of a MIDI file is read, at most. Each holds for a whole file; docs/concepts/reading/scores.md has more."""
 
 from __future__ import annotations
 

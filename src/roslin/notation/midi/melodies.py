@@ -16,9 +16,9 @@ from roslin.melody import MAX_TICKS, TICKS_PER_QUARTER, Melody, SignatureChange,
 from roslin.melody.pitches import LETTERS, NATURAL_SEMITONES, ORDER_OF_SHARPS, pitch_numbers
 from roslin.melody.quantising import quarters_from_seconds
 from roslin.notation.midi import limits
-from roslin.notation.midi.tracks import PERCUSSION, WHOLE, Clock, File, KeyChange, MetreChange, Note, Track, refusal
-from roslin.notation.record import Record, Voices
-from roslin.types import Numbers
+from roslin.notation.midi.tracks import PERCUSSION, WHOLE, Clock, File, KeyChange, MetreChange, Note, Track
+from roslin.notation.record import Record, Voices, refusal
+from roslin.types import Floats, Numbers
 
 Grid = str | Fraction | Sequence[Fraction]
 Grids = tuple[int, ...]
@@ -45,7 +45,7 @@ def records(
         wanted += [(source, notes) for notes in parts]
         if not source.notes:
             shared += source.problems
-    shared += file.problems  # last: damage inside a track says more than what it did to the count of tracks
+    shared += file.problems  # last: damage inside a track matters more than its effect on the count of tracks
     if not wanted or (strict and shared):
         chosen = "" if track is None and channel is None else " in what was chosen"
         found = f"{sum(len(source.notes) for source in file.tracks)} in all tracks with percussion"
@@ -91,7 +91,7 @@ def _record(
 
 
 def _melody(file: File, track: Track, parts: list[list[Note]], grids: Grids, is_played: bool) -> Melody:
-    """One melody of some parts; what is known about it is what the track of the first says. Channels are voices."""
+    """One melody of some parts, with the metadata of the first part's track. Channels are voices."""
     placed = sorted(((place, note) for place, part in enumerate(parts) for note in part), key=lambda one: one[1].onset)
     notes = [note for _, note in placed]
     onsets, lengths, moved = _played(file, track, notes) if is_played else _timed(file.clock, notes, grids)
@@ -147,32 +147,22 @@ def _timed(clock: Clock, notes: list[Note], grids: Grids) -> tuple[Numbers, Numb
 
 def _played(file: File, track: Track, notes: list[Note]) -> tuple[Numbers, Numbers, dict[str, str]]:
     """Onsets and lengths of notes that keep to no beat of the file, as note values found from their seconds."""
-    seconds = _Seconds.of(file, track)
-    onsets, ends = (seconds.at(np.array([note[place] for note in notes], dtype=np.float64)) for place in (0, 1))
+    onsets, ends = _seconds(file, track, np.array([(note.onset, note.end) for note in notes], dtype=np.float64).T)
     times = quarters_from_seconds(onsets, ends)
     begin, length = (np.rint(values * TICKS_PER_QUARTER).astype(np.int64) for values in times)
     return begin, np.where([note.onset == note.end for note in notes], 0, length), {}
 
 
-class _Seconds(NamedTuple):
-    """Where each tempo begins, in ticks of the file and in seconds, and the seconds of a tick from there."""
-
-    starts: npt.NDArray[np.float64]
-    seconds: npt.NDArray[np.float64]
-    of_a_tick: npt.NDArray[np.float64]
-
-    @classmethod
-    def of(cls, file: File, track: Track) -> _Seconds:
-        changes = track.tempos if file.kind == 2 else [change for each in file.tracks for change in each.tempos]
-        changes = [(0, _USUAL_TEMPO), *(sorted(changes, key=lambda change: change[0]) if file.has_beats else ())]
-        starts, tempos = (np.array(values, dtype=np.float64) for values in zip(*changes, strict=True))
-        of_a_tick = tempos / 1e6 * file.clock.numerator / file.clock.denominator / TICKS_PER_QUARTER
-        return cls(starts, np.concatenate([[0.0], np.cumsum(np.diff(starts) * of_a_tick[:-1])]), of_a_tick)
-
-    def at(self, ticks: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        tempo = np.searchsorted(self.starts, ticks, side="right") - 1
-        found: npt.NDArray[np.float64] = self.seconds[tempo] + (ticks - self.starts[tempo]) * self.of_a_tick[tempo]
-        return found
+def _seconds(file: File, track: Track, ticks: Floats) -> Floats:
+    """Ticks of the file as seconds."""
+    changes = track.tempos if file.kind == 2 else [change for each in file.tracks for change in each.tempos]
+    changes = [(0, _USUAL_TEMPO), *(sorted(changes, key=lambda change: change[0]) if file.has_beats else ())]
+    starts, tempos = (np.array(values, dtype=np.float64) for values in zip(*changes, strict=True))
+    of_a_tick = tempos / 1e6 * file.clock.numerator / file.clock.denominator / TICKS_PER_QUARTER
+    begins = np.concatenate([[0.0], np.cumsum(np.diff(starts) * of_a_tick[:-1])])
+    tempo = np.searchsorted(starts, ticks, side="right") - 1
+    found: Floats = begins[tempo] + (ticks - starts[tempo]) * of_a_tick[tempo]
+    return found
 
 
 def _first(values: list[_Any]) -> _Any:
@@ -186,9 +176,9 @@ class _Bars(NamedTuple):
 
 
 def _bars(metres: list[MetreChange], end: int) -> _Bars:
-    """Bar lines up to the end of the notes. A new time signature starts a bar, wherever it stands.
+    """Bar lines up to the end of the notes. A new time signature always starts a bar.
 
-    A first bar with a shorter time signature of its own is how programs write a pick-up: it is no change of metre.
+    Programs write a pick-up as a first bar with a shorter time signature: it is no change of metre.
     """
     metres = [metre for metre in metres if metre.time < end]
     stops = [metre.time for metre in metres[1:]] + [end + 1]
@@ -224,7 +214,7 @@ def _spelling(sharps: int) -> npt.NDArray[np.int16]:
     """The base-40 number of each MIDI pitch under a key signature.
 
     Without sharps and flats the usual spelling is E flat to G sharp on the line of fifths, three steps below C and
-    eight above; each sharp of the signature moves these twelve by one step, and so does a minor key, whose raised notes
+    eight above. Each sharp of the signature moves these twelve by one step, and so does a minor key, whose raised notes
     lie on the sharp side.
     """
     table = base40_from_midi(np.arange(128))
@@ -233,7 +223,7 @@ def _spelling(sharps: int) -> npt.NDArray[np.int16]:
         place = LETTERS.index(ORDER_OF_SHARPS[letter])  # the order of sharps is the line of fifths
         for pitch in range((NATURAL_SEMITONES[place] + alteration) % 12, 128, 12):
             spelled = pitch_numbers(place, (pitch - alteration) // 12 - 1, alteration)[1]
-            if spelled >= -40:  # the lowest number of the note table; below it stands only B sharp for pitch 0
+            if spelled >= -40:  # the lowest number of the note table; only B sharp for pitch 0 is below it
                 table[pitch] = spelled
     return table
 
@@ -292,10 +282,10 @@ def _unknown_grid(found: str) -> NotationError:
 
 
 def _quantised(onsets: Numbers, ends: Numbers, grids: Grids) -> tuple[Numbers, Numbers]:
-    """Onsets and ends on the grid; each quarter has the grid on which its onsets move least, the first of equals.
+    """Onsets and ends on the grid. Each quarter has the grid on which its onsets move least, the first of equals.
 
-    An end takes the grid of its quarter where notes start in it, otherwise its own nearest. No note becomes shorter
-    than one step of the grid of its onset.
+    An end takes the grid of its quarter if notes start in it, else the closest one. No note becomes shorter than one
+    step of the grid of its onset.
     """
     steps = np.array(grids, dtype=np.int64)[:, None]
     moved_onsets, moved_ends = ((times + steps // 2) // steps * steps for times in (onsets, ends))
@@ -315,7 +305,7 @@ def _quantised(onsets: Numbers, ends: Numbers, grids: Grids) -> tuple[Numbers, N
 def _keeps_a_grid(onsets: Numbers) -> bool:
     """Whether onsets lie on some part of the quarter notes, exactly or as people play with a metronome.
 
-    Each onset is a direction on a circle, once around for each step of the grid; their mean is 1 where all are on it.
+    Each onset is a direction on a circle, once around for each step of the grid. Their mean is 1 where all are on it.
     """
     times = np.unique(onsets) / TICKS_PER_QUARTER
     if len(times) < _FEWEST_ONSETS:

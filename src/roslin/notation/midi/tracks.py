@@ -78,7 +78,7 @@ class KeyChange(NamedTuple):
 
 @dataclass(slots=True)
 class Track:
-    """What one track says. Notes are in the file's ticks, signatures in ours once all is read."""
+    """The contents of one track. Notes are in the file's ticks, signatures in ours once all is read."""
 
     number: int
     notes: list[Note] = field(default_factory=list)
@@ -112,18 +112,16 @@ class File:
     has_beats: bool = True  # False: its unit of time is a part of a second
 
 
-def problem_at(reason: str, expected: str, found: str, place: int) -> Problem:
+def _refused_at(place: int, reason: str, expected: str, found: str) -> NotationError:
+    return NotationError(_problem_at(place, reason, expected, found))
+
+
+def _problem_at(place: int, reason: str, expected: str, found: str) -> Problem:
     """A problem at a byte, counted from 0 here and from 1 in what people read."""
     return Problem(reason, expected, found, column=place + 1)
 
 
-def refusal(reason: str, expected: str, found: str, place: int = -1) -> NotationError:
-    """The same as an error that refuses the whole file; -1: at no particular byte."""
-    return NotationError(problem_at(reason, expected, found, place))
-
-
-def shown(value: bytes) -> str:
-    """Bytes for people."""
+def _shown(value: bytes) -> str:
     return value.hex(" ").upper() or "the end of the file"
 
 
@@ -137,28 +135,30 @@ class _DamageError(Exception):
 
 
 def read_file(data: bytes) -> File:
-    """The tracks of a file; a refusal is raised as a `NotationError`."""
+    """The tracks of a file. A refusal is raised as a `NotationError`."""
     if len(data) > limits.MAX_BYTES:
-        raise refusal("file too large", f"at most {limits.MAX_BYTES} bytes", "more", limits.MAX_BYTES)
+        raise _refused_at(limits.MAX_BYTES, "file too large", f"at most {limits.MAX_BYTES} bytes", "more")
     start, end = _envelope(data)
     if data[start : start + 4] != b"MThd":
-        raise refusal("not a MIDI file", "MThd", shown(data[start : start + 4]), start)
+        raise _refused_at(start, "not a MIDI file", "MThd", _shown(data[start : start + 4]))
     header = data[start + 8 : start + 14]
     length = int.from_bytes(data[start + 4 : start + 8], "big")
     if len(header) < 6 or length < 6:
         available = min(len(data) - start, length + 8)
-        raise refusal("incomplete header", "14 bytes", str(available), start + min(available, 8))
+        raise _refused_at(start + min(available, 8), "incomplete header", "14 bytes", str(available))
     kind, count, division = (int.from_bytes(header[place : place + 2], "big") for place in (0, 2, 4))
     problems: list[Problem] = []
     if kind > 2:
-        problems.append(problem_at("unknown type of MIDI file, read as type 1", "0, 1 or 2", str(kind), start + 8))
+        problems.append(_problem_at(start + 8, "unknown type of MIDI file, read as type 1", "0, 1 or 2", str(kind)))
         kind = 1
     clock = _clock(division, start + 12, problems)
     tracks = _read_tracks(data, start + 8 + length, end, problems)
     for track in tracks:
         track.metres, track.keys = _in_ticks(track.metres, clock), _in_ticks(track.keys, clock)
     if len(tracks) != count:
-        problems.append(problem_at("wrong number of tracks", f"{count} as in the header", str(len(tracks)), start + 10))
+        problems.append(
+            _problem_at(start + 10, "wrong number of tracks", f"{count} as in the header", str(len(tracks)))
+        )
     return File(kind, clock, tracks, problems, has_beats=not division & 0x8000)
 
 
@@ -171,20 +171,20 @@ def _envelope(data: bytes) -> tuple[int, int]:
         if data[place : place + 4] == b"data":
             return place + 8, min(len(data), place + 8 + size)
         place += 8 + size + size % 2
-    raise refusal("RIFF file without music", "a chunk named data", "none", len(data))
+    raise _refused_at(len(data), "RIFF file without music", "a chunk named data", "none")
 
 
 def _clock(division: int, place: int, problems: list[Problem]) -> Clock:
     if not division & 0x8000:
         if not division:
-            raise refusal("no unit of time", "a division above 0", "0", place)
+            raise _refused_at(place, "no unit of time", "a division above 0", "0")
         return Clock(TICKS_PER_QUARTER, division)
     frames, parts = 256 - (division >> 8), division & 0xFF
     if frames not in (24, 25, 29, 30) or not parts:
-        raise refusal("unknown unit of time", "24, 25, 29 or 30 frames per second", f"{frames} of {parts}", place)
+        raise _refused_at(place, "unknown unit of time", "24, 25, 29 or 30 frames per second", f"{frames} of {parts}")
     # Time in seconds knows no beats: the notes are given values later, and until then a quarter is half a second.
     reason = "time in seconds, note values found from them"
-    problems.append(problem_at(reason, "time in parts of a quarter note", f"{frames} frames per second", place))
+    problems.append(_problem_at(place, reason, "time in parts of a quarter note", f"{frames} frames per second"))
     second = Fraction(30000, 1001) if frames == 29 else Fraction(frames)
     ratio = 2 * TICKS_PER_QUARTER / (second * parts)
     return Clock(ratio.numerator, ratio.denominator)
@@ -196,23 +196,23 @@ def _read_tracks(data: bytes, place: int, end: int, problems: list[Problem]) -> 
     while end - place >= 8:
         name, body = data[place : place + 4], place + 8
         if not _is_chunk_name(name):
-            problems.append(problem_at("bytes between tracks", "a chunk", shown(name), place))
+            problems.append(_problem_at(place, "bytes between tracks", "a chunk", _shown(name)))
             place = _next_track(data, place, end)
             continue
         stop = body + int.from_bytes(data[place + 4 : body], "big")
         if name == b"MTrk":
             if len(tracks) == limits.MAX_TRACKS:
-                raise refusal("too many tracks", f"at most {limits.MAX_TRACKS}", "more", place)
+                raise _refused_at(place, "too many tracks", f"at most {limits.MAX_TRACKS}", "more")
             length, wrong = stop - body, not _leads_on(data, body, stop, end)
             if wrong:
                 stop = _next_track(data, body, end)
             tracks.append(reader.read(data, body, stop, len(tracks) + 1))
             if wrong:
-                problem = problem_at("wrong length of track", "the bytes up to its end", str(length), place + 4)
+                problem = _problem_at(place + 4, "wrong length of track", "the bytes up to its end", str(length))
                 tracks[-1].problems.insert(0, problem)
         place = stop
     if place < end:
-        problems.append(problem_at("bytes after the last track", "nothing", shown(data[place : place + 4]), place))
+        problems.append(_problem_at(place, "bytes after the last track", "nothing", _shown(data[place : place + 4])))
     return tracks
 
 
@@ -254,7 +254,7 @@ class _TrackReader:
         return self.track
 
     def _events(self) -> None:
-        """The loop over all events. Running status goes on across meta events, as many programs write it."""
+        """The loop over all events. Running status continues across meta events, as many programs write it."""
         chunk, size, status = self.chunk, len(self.chunk), 0
         for _ in range(self.events_left):
             if self.place >= size:
@@ -280,7 +280,7 @@ class _TrackReader:
             elif not status:
                 raise _DamageError("event without a status", "a byte from 80 to FF", f"{byte:02X}")
             self._channel_event(status)
-        raise refusal("too many events", f"at most {limits.MAX_EVENTS}", "more", self.start + self.event)
+        raise _refused_at(self.start + self.event, "too many events", f"at most {limits.MAX_EVENTS}", "more")
 
     def _number(self) -> int:
         value = 0
@@ -304,7 +304,7 @@ class _TrackReader:
         channel = status & 0x0F
         if kind == 0x90 and second:
             if not self.notes_left:
-                raise refusal("too many notes", f"at most {limits.MAX_NOTES}", "more", self.start + self.event)
+                raise _refused_at(self.start + self.event, "too many notes", f"at most {limits.MAX_NOTES}", "more")
             self.notes_left -= 1
             self.open[channel].setdefault(first, deque()).append((self.time, self.event))
         elif kind in (0x80, 0x90):
@@ -357,14 +357,14 @@ class _TrackReader:
     def _take(self, what: str, value: bytes) -> None:
         if what == "metre":
             if len(value) < 2 or not value[0] or value[1] > MAX_DENOMINATOR_POWER:
-                self._warn("unreadable time signature", "beats, and a unit up to 128", shown(value[:2]), self.event)
+                self._warn("unreadable time signature", "beats, and a unit up to 128", _shown(value[:2]), self.event)
             else:
                 self._count_signature()
                 self.track.metres.append(MetreChange(self.time, value[0], 1 << value[1]))
         elif what == "key":
             sharps = int.from_bytes(value[:1], "big", signed=True)
             if len(value) < 2 or abs(sharps) > 7 or value[1] > 1:
-                self._warn("unreadable key signature", "-7 to 7, and 0 or 1", shown(value[:2]), self.event)
+                self._warn("unreadable key signature", "-7 to 7, and 0 or 1", _shown(value[:2]), self.event)
             else:
                 self._count_signature()
                 self.track.keys.append(KeyChange(self.time, sharps, bool(value[1])))
@@ -380,15 +380,17 @@ class _TrackReader:
 
     def _count_signature(self) -> None:
         if not self.signatures_left:
-            raise refusal("too many signatures", f"at most {limits.MAX_SIGNATURES}", "more", self.start + self.event)
+            raise _refused_at(
+                self.start + self.event, "too many signatures", f"at most {limits.MAX_SIGNATURES}", "more"
+            )
         self.signatures_left -= 1
 
     def _warn(self, reason: str, expected: str, found: str, event: int) -> None:
-        note_problem(self.track.problems, problem_at(reason, expected, found, self.start + event))
+        note_problem(self.track.problems, _problem_at(self.start + event, reason, expected, found))
 
 
 def _in_ticks(signs: list[_Sign], clock: Clock) -> list[_Sign]:
-    """Signatures in our ticks and in order of time; where two stand at one time the later one holds."""
+    """Signatures in our ticks and in order of time; of two at one time the later one counts."""
     by_time = {clock.ticks(sign.time): sign for sign in sorted(signs, key=lambda sign: sign.time)}
     return [sign._replace(time=time) for time, sign in by_time.items()]
 

@@ -1,9 +1,8 @@
-"""A melody as the bytes of a MIDI file, exact wherever such a file can be (docs/concepts/reading/midi.md)."""
+"""A melody as the bytes of a MIDI file, exact wherever such a file can be (docs/concepts/reading/scores.md)."""
 
 from __future__ import annotations
 
 import math
-import re
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from roslin.errors import MelodyError
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.melody.pitches import fifths_of
+from roslin.melody.variants import metre_fraction
 from roslin.notation.midi.tracks import (
     END_EVENT,
     INSTRUMENT_EVENT,
@@ -24,7 +24,7 @@ from roslin.notation.midi.tracks import (
     TEXT_EVENT,
     WHOLE,
 )
-from roslin.notation.pae.signatures import read_key_signature, read_time_signature
+from roslin.notation.pae.incipit import read_key_signature, read_time_signature
 
 _MAX_DELTA = 2**28 - 1
 _MAX_DIVISION = 2**15 - 1
@@ -33,10 +33,10 @@ _Event = tuple[int, bytes]  # when, and the message
 
 
 def write_midi(melody: Melody, *, beats_per_minute: float = 100) -> bytes:
-    """A MIDI file: type 0 for one voice, type 1 with a channel for each voice of its second track otherwise.
+    """A MIDI file: type 0 for one voice, else type 1 with a channel for each voice of its second track.
 
-    A beat is a quarter note. The division is 480 where that is exact, otherwise the smallest that is; onsets that need
-    all 40320 ticks, which no MIDI file has, are rounded to 20160. Grace notes take no time and are left out.
+    A beat is a quarter note. The division is 480 where that is exact, else the smallest that is; onsets that need all
+    40320 ticks, which no MIDI file has, are rounded to 20160. Grace notes take no time and are left out.
 
     >>> write_midi(Melody.from_notes([0], [1], [60]))[:14].hex(" ")
     '4d 54 68 64 00 00 00 06 00 00 00 01 01 e0'
@@ -92,7 +92,7 @@ def _division(times: list[int]) -> int:
 
 
 def _metre_signs(melody: Melody) -> list[_Event]:
-    """Time signatures; a first bar that is shorter than its metre gets one of its own, as programs write a pick-up."""
+    """Time signatures. A pick-up gets its own signature, as most programs write it."""
     metres = [(0, melody.metre)] + [(change.onset_ticks, change.metre) for change in melody.changes]
     read = [(time, found) for time, text in metres if text and (found := _metre_fraction(text))]
     first_bar = int(melody.barlines_ticks[0]) if len(melody.barlines_ticks) else 0
@@ -107,13 +107,11 @@ def _metre_signs(melody: Melody) -> list[_Event]:
 
 
 def _metre_fraction(text: str) -> tuple[int, int] | None:
-    """Beats and unit of "3/4", "c", "c/"; None where MIDI cannot say it."""
-    fraction = re.fullmatch(r"(\d{1,3})/(\d{1,3})", text)
-    if fraction:
-        beats, unit = int(fraction[1]), int(fraction[2])
-        return (beats, unit) if 0 < beats < 256 and unit in _UNITS else None
+    """Beats and unit of "3/4", "c", "c/"; None where MIDI cannot express it."""
+    if fraction := metre_fraction(text):
+        return fraction if fraction[0] < 256 and fraction[1] in _UNITS else None
     time = read_time_signature(text)
-    return (2, 2) if text == "c/" else _written_metre(Fraction(time.measure_ticks, WHOLE)) if time.text else None
+    return _written_metre(Fraction(time.measure_ticks, WHOLE)) if time.text else None
 
 
 def _written_metre(bar: Fraction) -> tuple[int, int] | None:
@@ -141,7 +139,7 @@ def _track_bytes(events: list[_Event]) -> bytes:
     time = 0
     for when, message in sorted(events, key=lambda event: event[0]):
         delta, time = when - time, when
-        while delta > _MAX_DELTA:  # an empty text bridges a silence longer than one number can say
+        while delta > _MAX_DELTA:  # an empty text bridges a silence longer than one number can express
             written += _number_bytes(_MAX_DELTA) + _meta(TEXT_EVENT, b"")
             delta -= _MAX_DELTA
         written += _number_bytes(delta) + message

@@ -1,10 +1,9 @@
 """The Plaine & Easie Code of RISM and IAML, versions 1 and 2: reader and writer.
 
-    representations   MARC subfields, one line, @clef: lines, JSON, bare music, note names in lower case
-    signatures        clef, key signature and time signature
-    reader            the music string, sign by sign
-    music             what the signs mean in time and pitch
-    writer            a melody back to the code
+    incipit   MARC subfields, one line, @clef: lines, JSON, bare music; clef, key signature and time signature
+    reader    the music string, sign by sign
+    music     what the signs mean in time and pitch
+    writer    a melody back to the code
 
 The specification is at plaine-and-easie.info (repository rism-digital/pae-code-spec). Where it is silent, Roslin reads
 as follows; docs/concepts/reading/pae.md gives the reasons:
@@ -13,7 +12,7 @@ as follows; docs/concepts/reading/pae.md gives the reasons:
 - a length stated inside a tuplet or on a grace note stays in force after it;
 - a tuplet fills the value before its parenthesis; without one, three notes take the time of two (five of four, ...);
 - without an octave mark the octave is that of middle C, without a length it is a quarter;
-- a grace note stands at the onset of the note that it leads to, and takes no time.
+- a grace note has the onset of the note that it leads to, and takes no time.
 """
 
 from __future__ import annotations
@@ -22,18 +21,24 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from roslin.errors import NotationError, Problem
+from roslin.errors import Problem
 from roslin.melody import Melody
+from roslin.notation.pae.incipit import (
+    Incipit,
+    capitals,
+    incipit_from_mapping,
+    incipits,
+    read_clef,
+    read_key_signature,
+    read_time_signature,
+)
 from roslin.notation.pae.music import Music
 from roslin.notation.pae.reader import MusicReader
-from roslin.notation.pae.representations import Incipit, capitals, incipit_from_mapping, incipits
-from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
 from roslin.notation.pae.writer import as_catalogued, write, write_music
-from roslin.notation.record import METADATA_FIELDS, Record, Repeats, failed
+from roslin.notation.record import Record, Repeats, failed, metadata_of, refusal
 from roslin.notation.sources import read_all, text_of
 
 __all__ = [
@@ -72,7 +77,7 @@ def read(text: str, *, strict: bool = False) -> Melody:
     """
     records = list(read_text(text, strict=strict))
     if len(records) != 1:
-        raise NotationError(Problem("not one incipit", "exactly one", str(len(records))))
+        raise refusal("not one incipit", "exactly one", str(len(records)))
     return records[0].melody_or_raise()
 
 
@@ -121,11 +126,9 @@ def _read_incipit(incipit: Incipit, repeats: Repeats, *, strict: bool) -> Record
     if refusal is not None:
         return _refused(incipit, refusal)
 
-    metadata = incipit.metadata
-    known: dict[str, Any] = {name: metadata[name] for name in METADATA_FIELDS if name in metadata}
     melody = Melody(
         notes,
-        **known,
+        **metadata_of(incipit.metadata),
         metre=(incipit.time_signature and time.text) or None,
         music=incipit.music[incipit.start :],
         notation="pae",
@@ -133,7 +136,6 @@ def _read_incipit(incipit: Incipit, repeats: Repeats, *, strict: bool) -> Record
         key_signature=key.text or None,
         barlines_ticks=np.array(music.barlines, dtype=np.int64),
         changes=tuple(music.changes),
-        extra={name: value for name, value in metadata.items() if name not in METADATA_FIELDS},
     )
     return Record(melody, tuple(problems + music.problems)).at(line=incipit.line, record=melody.id or "")
 
@@ -150,7 +152,7 @@ def _refusal(music: Music, notes: int) -> Problem | None:
 
 
 def _column(incipit: Incipit, field: str) -> int:
-    """Where a clef or signature stands in a line that has the music too. One that is a field has the line alone."""
+    """The column of a clef or signature in a line that also has the music. One that is a field has the line alone."""
     found = incipit.music.find(field, 0, incipit.start)
     return found + 1 if found >= 0 else 0 if incipit.line else 1
 

@@ -1,6 +1,6 @@
-"""What a piece of Plaine & Easie means in time and pitch while it is read: its notes, and all that is still open.
+"""The state of reading Plaine & Easie: the notes so far, in time and pitch, and everything that is still open.
 
-A tied note is first a note of its own that prolongs another, so that tuplets can scale and repetitions can copy notes;
+A tied note is first a separate note that prolongs another, so that tuplets can scale and repetitions can copy notes;
 `Music.notes` merges ties at the end. Time is a whole number of ticks throughout, even in a tuplet of eleven.
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from roslin.display.words import N_
 from roslin.errors import Problem
 from roslin.melody import TICKS_PER_QUARTER, NoteTable, SignatureChange, note_table
 from roslin.melody.pitches import LETTERS, pitch_numbers
@@ -130,7 +131,7 @@ class Music:
         note_problem(self.problems, Problem(reason, expected, found, column, taken=taken), strict=self.strict)
 
     def found_at(self, position: int) -> str:
-        return repr(self.text[position]) if position < len(self.text) else "the end"
+        return repr(self.text[position]) if position < len(self.text) else N_("the end")
 
     def here(self, column: int) -> Span:
         return Span(self.time, len(self.written), column)

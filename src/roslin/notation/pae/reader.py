@@ -5,8 +5,8 @@ to it. Every method moves forward, so any input ends; repetitions are bounded by
 
 Old catalogues have signs that versions 1 and 2 do not define (`_DIALECT`): `"` for two octave marks, capital X for a
 sharp, a note name in lower case, and so on. They are a problem in strict reading. Otherwise they are read as those
-catalogues meant them, and reported. Signs of the code that old catalogues use in another sense (`_` for any slur,
-`-24/` for bars of rest) are told apart by the method for the sign. Signs without any meaning are left out.
+catalogues meant them, and reported. The method for a sign also decides whether an old catalogue uses it in another
+sense (`_` for any slur, `-24/` for bars of rest). Signs without any meaning are left out.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from roslin.errors import NotationError, Problem, shortened
+from roslin.errors import Problem, shortened
 from roslin.melody import MAX_TICKS, TICKS_PER_QUARTER, SignatureChange
+from roslin.notation.pae.incipit import read_clef, read_key_signature, read_time_signature
 from roslin.notation.pae.music import HIGHEST_WRITTEN, LENGTH_TICKS, LOWEST_WRITTEN, MAX_DOTS, Music
-from roslin.notation.pae.signatures import read_clef, read_key_signature, read_time_signature
-from roslin.notation.record import MAX_NOTES
+from roslin.notation.record import MAX_NOTES, refusal
 
 MAX_CHARACTERS = 1_000_000
 
@@ -29,7 +29,7 @@ _SHARPS_OF_SIGN = {"x": 1, "xx": 2, "b": -1, "bb": -2, "n": 0}
 _OLD_ACCIDENTALS = {"#": 1, "♯": 1, "X": 1, "×": 1, "N": 0, "♮": 0, "Y": -1, "♭": -1}
 _NOTE_OR_SIGN = "a note, a rest, a bar line or a sign of the Plaine & Easie Code"
 
-# Patterns that look ahead have a limit: otherwise a long row of one sign would take time without end.
+# Patterns that look ahead have a limit: without it a long row of one sign would take time without end.
 _OCTAVE_MARKS = re.compile(r"'+|,+")
 _LENGTHS = re.compile(r"(?:[0-9]\.*)+")
 _ONE_LENGTH = re.compile(r"([0-9])(\.*)")
@@ -62,7 +62,7 @@ _REMARK = re.compile(r"\[[^\]]{0,200}?[a-z]{3}[^\]]{0,200}\]?")
 
 @lru_cache(maxsize=4096)
 def _length_pattern(text: str) -> tuple[int, ...]:
-    """Ticks of each length in "8.68"; a pattern of several repeats over the notes that follow."""
+    """Ticks of each length in "8.68". A pattern of several repeats over the notes that follow."""
     if text == _NEUME:
         return (TICKS_PER_QUARTER,)
     lengths = ((LENGTH_TICKS[digit], len(dots)) for digit, dots in _ONE_LENGTH.findall(text))
@@ -78,14 +78,14 @@ class MusicReader(Music):
     def read(self) -> None:
         readers, length = _READERS, len(self.text)
         if length > MAX_CHARACTERS:
-            raise NotationError(Problem("too long for one incipit", f"at most {MAX_CHARACTERS} signs", str(length), 1))
+            raise refusal("too long for one incipit", f"at most {MAX_CHARACTERS} signs", str(length), column=1)
         while self.position < length:
             readers.get(self.text[self.position], MusicReader._unknown)(self)
         self._end()
         if len(self.written) > MAX_NOTES:
-            raise NotationError(Problem(f"more than {MAX_NOTES} notes", column=self.position))
+            raise refusal(f"more than {MAX_NOTES} notes", column=self.position)
         if self.time > MAX_TICKS:
-            raise NotationError(Problem("longer than any music", column=length))
+            raise refusal("far too long", column=length)
 
     def _end(self) -> None:
         """Report signs that are still open. A tie may be: so a note is written that the end of the incipit cuts off."""
@@ -386,7 +386,7 @@ class MusicReader(Music):
         self.repeat(*self.last_bar)
 
     def _figure(self) -> None:
-        """!: the first begins a figure; the second ends it, and as many f as follow repeat it."""
+        """!: the first begins a figure. The second ends it, and as many f as follow repeat it."""
         self.position += 1
         if self.figure is None:
             self.figure = self.here(self.position)
@@ -518,7 +518,7 @@ _READERS: dict[str, Callable[[MusicReader], None]] = {
 # Signs of old catalogues: the problem, how the sign is read ("" for a note of its name), and its reader.
 _DIALECT: dict[str, tuple[str, str, Callable[[MusicReader], None]]] = {
     '"': ("octave marks written with a double quote", "two octave marks", MusicReader._double_quote),
-    **dict.fromkeys("#♯X×", ("sharp written otherwise than x", "x (sharp)", MusicReader._other_accidental)),
+    **dict.fromkeys("#♯X×", ("sharp not written as x", "x (sharp)", MusicReader._other_accidental)),
     **{sign: (f"natural written {sign}", "n (natural)", MusicReader._other_accidental) for sign in "N♮"},
     **{sign: (f"flat written {sign}", "b (flat)", MusicReader._other_accidental) for sign in "Y♭"},
     **dict.fromkeys("acde", ("note name in lower case", "", MusicReader._lower_case_note)),

@@ -1,9 +1,8 @@
 """A melody written in the Plaine & Easie Code, so that it reads back to the same notes, bars and changes.
 
-The melody is cut into pieces at every place where the notation must say something: a note begins or ends, a grace
-note, a bar line or a change of clef, key or metre stands. Notes that sound together are a chord; a note of several
-pieces is tied. A piece whose length no plain or dotted value has goes into a group "4(...;n)" with the smallest n
-(3, 5, 7, ...) that makes it writable.
+The melody is cut into pieces where a note begins or ends and at every grace note, bar line and change of clef, key or
+metre. Notes that sound together are a chord. A note of several pieces is tied. A piece whose length no plain or dotted
+value has goes into a group "4(...;n)" with the smallest n (3, 5, 7, ...) that makes it writable.
 
 The code has one voice: a melody with several is refused.
 """
@@ -14,16 +13,16 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
-from roslin.errors import ArgumentError, NotationError, Problem
+from roslin.errors import ArgumentError
 from roslin.melody import Melody, SignatureChange
 from roslin.melody.pitches import LETTERS, is_spelled, spelled
 from roslin.notation.lengths import Piece, dotted, pieces_of, ticks_in_tuplet, tuplet_at, values_for
+from roslin.notation.pae.incipit import NO_ALTERATIONS, WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
 from roslin.notation.pae.music import HIGHEST_WRITTEN, LENGTH_TICKS, LOWEST_WRITTEN
-from roslin.notation.pae.signatures import NO_ALTERATIONS, WHOLE_NOTE_TICKS, read_key_signature, read_time_signature
-from roslin.notation.record import MAX_NOTES
+from roslin.notation.record import MAX_NOTES, refusal
 
 _ACCIDENTALS = {-2: "bb", -1: "b", 0: "n", 1: "x", 2: "xx"}
-# What nobody could read: a note held through all others of a long piece is written again with each of them.
+# Larger texts are unreadable: a note held through all others of a long piece is written again with each of them.
 MAX_TOGETHER = 32
 MAX_VALUES = 1_000  # tied values of one note, or rests one after another
 
@@ -45,7 +44,7 @@ def write(melody: Melody, style: str = "line") -> str:
 
 
 def as_catalogued(melody: Melody) -> str:
-    """Music that was read from Plaine & Easie as it stood there, in one line with its clef, metre and key.
+    """Music that was read from Plaine & Easie, unchanged, in one line with its clef, metre and key.
 
     >>> from roslin import load
     >>> as_catalogued(load("@clef:G-2\\n@keysig:bB\\n@timesig:3/4\\n@data:'4CDE")[0])
@@ -60,7 +59,7 @@ def _line(clef: str, key: str, metre: str, music: str) -> str:
 
 
 def _named(names: tuple[str, ...], values: tuple[str, ...]) -> dict[str, str]:
-    """What there is of clef, key signature, metre and music, by the names of a representation."""
+    """Clef, key signature, metre and music as far as given, by the names of a representation."""
     return {name: value for name, value in zip(names, values, strict=True) if value}
 
 
@@ -105,7 +104,7 @@ class _PaeWriter:
         )
         self.at_bar_start = True
         if len(set(notes["voice"].tolist())) > 1:
-            raise NotationError(Problem("voices cannot be written in Plaine & Easie", "one voice, with chords"))
+            raise refusal("voices cannot be written in Plaine & Easie", "one voice, with chords")
 
     def write(self) -> str:
         pieces = list(self._pieces())
@@ -124,9 +123,7 @@ class _PaeWriter:
         for piece in pieces_of(plain, self.onsets, self.ends, {0, *self.bars, *self.changes, *self.graces}):
             if len(piece.rows) > MAX_TOGETHER:
                 found = f"{len(piece.rows)}"
-                raise NotationError(
-                    Problem("too many notes at once for Plaine & Easie", f"at most {MAX_TOGETHER}", found)
-                )
+                raise refusal("too many notes at once for Plaine & Easie", f"at most {MAX_TOGETHER}", found)
             yield piece
 
     def _run(self, pieces: list[Piece], index: int) -> int:
@@ -182,7 +179,7 @@ class _PaeWriter:
                 continue
             values = _values(duration)
             if values is None or len(values) > 1:
-                raise NotationError(Problem("a grace note that Plaine & Easie cannot write", found=f"{duration} ticks"))
+                raise refusal("a grace note that Plaine & Easie cannot write", found=f"{duration} ticks")
             self.out.append("qq" if len(chord) > 1 else "q")
             for row in chord:
                 self._note(row, values[0])
@@ -196,7 +193,7 @@ class _PaeWriter:
         begun = {row for row in piece.rows if self.onsets[row] < piece.onset}
         places = {_spelling(self.base40[row], self.midi[row])[:2] for row in rows}
         if len(places) < len(rows) and (held or begun or len(values) > 1):
-            raise NotationError(Problem("two tied notes on one line or space cannot be written in Plaine & Easie"))
+            raise refusal("two tied notes on one line or space cannot be written in Plaine & Easie")
         for position, value in enumerate(values):
             inner = position < len(values) - 1
             for number, row in enumerate(rows):
@@ -220,7 +217,7 @@ class _PaeWriter:
         """Octave, value, accidental, letter: the order of the specification; what holds already is left out."""
         self.heads += 1
         if self.heads > MAX_NOTES:
-            raise NotationError(Problem("too long for Plaine & Easie", f"at most {MAX_NOTES} notes, tied ones counted"))
+            raise refusal("too long for Plaine & Easie", f"at most {MAX_NOTES} notes, tied ones counted")
         letter, octave, alter = _spelling(self.base40[row], self.midi[row])
         if octave != self.octave:
             self.octave = octave
@@ -240,9 +237,7 @@ def _values(ticks: int) -> list[str] | None:
 def _spelling(base40: int, midi: int) -> tuple[str, int, int]:
     letter, octave, alter = spelled(base40)
     if not LOWEST_WRITTEN <= octave <= HIGHEST_WRITTEN:
-        raise NotationError(Problem("a pitch beyond the octaves of Plaine & Easie", "C1 to B7", f"MIDI pitch {midi}"))
+        raise refusal("a pitch beyond the octaves of Plaine & Easie", "C1 to B7", f"MIDI pitch {midi}")
     if not is_spelled(base40, midi):
-        raise NotationError(
-            Problem("a pitch whose spelling and sound disagree", f"base-40 number of MIDI pitch {midi}", str(base40))
-        )
+        raise refusal("a pitch whose spelling and sound disagree", f"base-40 number of MIDI pitch {midi}", str(base40))
     return LETTERS[letter], octave, alter

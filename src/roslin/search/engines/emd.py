@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,19 +26,17 @@ import numpy.typing as npt
 from roslin.collection.arrays import ArrayFile, Arrays, Room, derived
 from roslin.collection.files import Remembered, state_path
 from roslin.collection.store import Store
-from roslin.deadline import check_stopped
+from roslin.deadline import Work, check_stopped
 from roslin.matchers import EMD, TWV
 from roslin.matchers.base import COMPARED_AT_ONCE, rounded
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.native import kernels
 from roslin.represent.packed import Packed, pieces
 from roslin.represent.points import point_sets
-from roslin.search.engines.everything import Everything, finished, part_of
-from roslin.search.refine import Best, Engine, Nearest, Round, Slack
-from roslin.search.work import Work
+from roslin.search.refine import Best, Engine, Everything, Nearest, Round, Slack, finished, part_of
 from roslin.tolerances import BOUNDED
-from roslin.transport.align import Query, Setting, notes_of, rules_of
-from roslin.transport.bounds import Block, can_be_bounded, scan_of
+from roslin.transport.align import Query, Setting, rules_of
+from roslin.transport.bounds import can_be_bounded, scan_of
 from roslin.types import Flags, Floats, Numbers, Progress
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ _MELODIES_AT_ONCE = 50_000
 _HIGHEST_TICK = 2**31 - 1
 _UNBOUNDED = 255  # as a span, wider than any that can be tabled: its times do not fit
 # Melodies bounded, and compared, in one piece of work.
-PIECE = 8192
-BATCH = 256
+BOUNDED_AT_ONCE = 8192
+MELODIES_IN_BATCH = 256
 # A batch of long melodies is smaller: this many pairs of notes take a few seconds at most, then the clock is checked.
 PAIRS_AT_ONCE = 100_000
 # This many melodies are compared for the first limit. The rounds that follow reach this far into each piece.
@@ -63,7 +63,7 @@ _ALIGNMENTS_AT_ONCE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """One entry per melody; its notes in `times`, `weights` and `pitches` begin at `offsets`."""
+    """One entry per melody. Its notes in `times`, `weights` and `pitches` begin at `offsets`."""
 
     words: npt.NDArray[np.uint64]
     offsets: npt.NDArray[np.int64]
@@ -101,7 +101,6 @@ _DTYPES = {
 def open_index(store: Store, progress: Progress | None = None) -> Index:
     """The index of a collection as it is now, made if it is not there."""
     token = store.about["token"]
-    file = ArrayFile(state_path(store.path, "index", token), f"index {INDEX_VERSION}", _DTYPES)
 
     def fill(room: Room) -> Arrays:
         made = build_index(store.packed(), progress).arrays
@@ -114,7 +113,12 @@ def open_index(store: Store, progress: Progress | None = None) -> Index:
         index = Index(**arrays)
         return index if len(index) == len(store) and _is_safe(index) else None
 
-    return derived(file, Remembered(store.path, token), trusted, fill)
+    return derived(index_file(state_path(store.path, "index", token)), Remembered(store.path, token), trusted, fill)
+
+
+def index_file(path: Path) -> ArrayFile:
+    """A file with an index. It names the version of indexes."""
+    return ArrayFile(path, f"index {INDEX_VERSION}", _DTYPES)
 
 
 def build_index(packed: Packed, progress: Progress | None = None) -> Index:
@@ -216,23 +220,17 @@ class Bounds:
         found[numbers] = True
         return found
 
-    def _block(self, start: int, stop: int) -> Block:
+    def _block(self, start: int, stop: int) -> SimpleNamespace:
+        """The `scan_documents` of some successive melodies (native/scan.h)."""
         index, part = self.index, slice(start, stop)
-        return Block(
-            index.words[part],
-            index.lows[part],
-            index.spans[part],
-            index.grids[part],
-            index.offsets[start : stop + 1],
-            index.times,
-            index.pitches,
-            self._weights,
-            self.allowed[part],
-        )
+        per_melody = {name: getattr(index, name)[part] for name in ("words", "lows", "spans", "grids")}
+        per_note = {"times": index.times, "pitches": index.pitches, "weights": self._weights}
+        offsets = index.offsets[start : stop + 1]
+        return SimpleNamespace(**per_melody, **per_note, offsets=offsets, allowed=self.allowed[part])
 
 
 def _spans(count: int) -> list[tuple[int, int]]:
-    return [(start, min(start + PIECE, count)) for start in range(0, count, PIECE)]
+    return [(start, min(start + BOUNDED_AT_ONCE, count)) for start in range(0, count, BOUNDED_AT_ONCE)]
 
 
 class NearestByEmd(Engine):
@@ -271,8 +269,10 @@ class NearestByEmd(Engine):
 
     def rounds(self) -> Iterator[Round]:
         count, done = len(self.index), 0
-        for begin, end in pairwise((0, *ROUNDS, PIECE)):
-            spans = [(at + begin, min(at + end, count)) for at in range(0, count, PIECE) if at + begin < count]
+        for begin, end in pairwise((0, *ROUNDS, BOUNDED_AT_ONCE)):
+            spans = [
+                (at + begin, min(at + end, count)) for at in range(0, count, BOUNDED_AT_ONCE) if at + begin < count
+            ]
             if spans:
                 before, done = done, done + sum(stop - start for start, stop in spans)
                 yield Round(spans, before / count, done / count)
@@ -284,7 +284,7 @@ class NearestByEmd(Engine):
         """As many for each thread as are compared without a look at the clock."""
         del number, k
         pairs = len(self.query.x) * len(self.packed.notes)
-        return max(min(BATCH, PAIRS_AT_ONCE * len(self.packed) // max(pairs, 1)), 1) * self.work.threads
+        return max(min(MELODIES_IN_BATCH, PAIRS_AT_ONCE * len(self.packed) // max(pairs, 1)), 1) * self.work.threads
 
     def keys(self, numbers: Numbers, bounds: Floats, best: Best, done: float) -> Floats:
         """The distances. Each thread gets promising melodies: good ones found early leave less to do."""
@@ -301,9 +301,8 @@ class NearestByEmd(Engine):
     def _distances(self, melodies: tuple[Numbers, Floats], best: Floats) -> tuple[Floats, Floats]:
         numbers, bounds = melodies
         points = point_sets(self.packed.take(numbers), pitch=self.setting.pitch, weight=self.setting.weight)
-        query, rules = self.query, rules_of(self.setting)
-        found, documents = np.empty((len(numbers), 2)), (notes_of(points), points.offsets)
-        kernels.align_documents(query.points, *documents, query.frame, rules, bounds, best.copy(), found)
+        query, rules, found = self.query, rules_of(self.setting), np.empty((len(numbers), 2))
+        kernels.align_documents(query, points, points.offsets, query, rules, bounds, best.copy(), found)
         check_stopped()
         return rounded(found[:, 0]), found[:, 1]
 

@@ -2,8 +2,8 @@
 
 Every melody gets an upper bound of its score (`native/roslin_blocks.c`), and so a lower bound of its key. The most
 promising ones are scored (`roslin.search.refine`). Melodies that agree with the query on all notes of one of the two
-are in the list as well (`roslin.search.same`), and so are melodies whose notes coincide with those of the query, if
-the alignment finds nothing certain (`roslin.search.coinciding`).
+are in the list as well, and so are melodies whose notes coincide with those of the query, if the alignment finds
+nothing certain (`roslin.search.agreement`).
 
 The table of notes is in the collection's folder. It is made when it is first needed, and again for another state of the
 collection, other fitted numbers, or a damaged file. It is written a part at a time, so memory does not grow with the
@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,31 +24,29 @@ import numpy as np
 from roslin.collection.arrays import ArrayFile, Arrays, Room, derived
 from roslin.collection.files import Remembered, state_path
 from roslin.collection.store import Store
+from roslin.deadline import Work
 from roslin.errors import TimeLimitError
 from roslin.matchers import Roslin
-from roslin.matchers.roslin.rounding import UNKNOWN, Plan, check, highest_pair, plan_of, scale_for
-from roslin.matchers.roslin.scoring import scorer
+from roslin.matchers.roslin.scores import FARTHEST, UNKNOWN, Encoded, Planner, highest_pair, scale_for
 from roslin.matchers.roslin.table import (
     DTYPES,
     MELODIES,
+    NOTES,
     MelodyTable,
     build_table,
     is_safe,
     notes_table,
+    scorer,
     self_scores_of,
     worth_of_any_length,
 )
-from roslin.matchers.roslin.values import FARTHEST, Encoded, Tables
 from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.packed import Packed
 from roslin.run.meaning import BY_CHANCE
+from roslin.search.agreement import COINCIDING, Agreement, can_ask, evidence_of, is_certain, same_notes
 from roslin.search.chance import Background, Null, WholeCollection
-from roslin.search.coinciding import COINCIDING, can_ask, evidence_of, is_certain
-from roslin.search.engines.everything import Everything
-from roslin.search.refine import Best, Engine, Nearest, Round, Slack
-from roslin.search.same import Agreement, same_notes
-from roslin.search.work import Work
+from roslin.search.refine import Best, Engine, Everything, Nearest, Round, Slack
 from roslin.tolerances import RECOMPUTED
 from roslin.types import Floats, Numbers, Progress, Scores
 
@@ -60,8 +59,8 @@ TABLE_VERSION = 3
 # or a slice of them.
 KeyOf = Callable[[Scores, Numbers | slice], Floats]
 
-# Melodies bounded, or scored, in one piece of work.
-PIECE = 8192
+# Melodies bounded, or scored, in one piece of work. Smaller pieces have closer scales, but each needs its own plan.
+PIECE = 32768
 SCORED_AT_ONCE = 512
 # About this many are scored first, and this many times as many in each further batch.
 FIRST, GROWTH = 256, 8
@@ -115,7 +114,7 @@ class Aligned:
     melody: Melody
     query: Encoded
     table: MelodyTable
-    tables: Tables
+    planner: Planner
     own: int  # self-score of the query
     others: Scores  # those of the melodies
     matcher: Roslin
@@ -125,11 +124,8 @@ class Aligned:
         """The table holds melodies as `Roslin.encoded` gives them for the query. `packed` stores their self-scores."""
         asked, compared = matcher.encoded(query, [query]), matcher.compared(query)
         worth = matcher.tables(query, max(int(table.sizes.max(initial=0)), len(asked.pitches)))
-        own = np.empty(1, dtype=np.int32)
-        kernels.self_scores(asked, worth, own)
-
         others = self_scores_of(table, compared, worth, packed)
-        return cls(query, asked, table, worth, int(own[0]), others, matcher)
+        return cls(query, asked, table, Planner(worth), matcher.own_score(query), others, matcher)
 
     def distances(self, scores: Scores, numbers: Numbers | slice) -> Floats:
         return self.matcher.distances_of(scores, self.own, self.others[numbers])
@@ -147,14 +143,14 @@ class Aligned:
     def may_be_same(self) -> Numbers:
         """The melodies whose intervals are those of the query, as far as the shorter of both goes."""
         found = np.empty((len(self.table.starts) - 1, MELODIES), np.int8)
-        kernels.same_intervals(self.table.blocks, self.query.intervals, found)
+        kernels.same_intervals(self.table, self.query.intervals, found)
         places = np.flatnonzero(found.ravel()[: len(self.table)])
         return np.sort(self.table.order[places].astype(np.int64))
 
     def scores(self, numbers: Numbers, work: Work) -> Scores:
         scores, table = np.empty(len(numbers), np.int32), self.table
         order = np.argsort(table.places[numbers], kind="stable")
-        score = scorer(self.query, table, self.tables)
+        score = scorer(self.query, table, self.planner)
         parts = _parts(order)
         for part, found in zip(parts, work.map(lambda part: score(numbers[part]), parts), strict=True):
             scores[part] = found
@@ -167,52 +163,51 @@ class Aligned:
         The longer melodies are, the higher they score. So for every piece, a few of its blocks show how high that is,
         in coarse bytes. The bytes of the piece are then as fine as nearly all scores allow.
         """
-        size, blocks, worth = len(self.query.pitches), self.table.blocks, self.tables
-        bounds = np.full(len(self.table), FARTHEST, np.int32)
-        if not size or not len(self.table):
+        size, table, worth = len(self.query.pitches), self.table, self.planner.tables
+        bounds = np.full(len(table), FARTHEST, np.int32)
+        if not size or not len(table):
             return bounds
-        check(worth)
-        plans = _Plans(self.query, worth, combined=True)
+        plan_in = partial(self.planner.plan, self.query, combined=True)
         coarse = scale_for(size, _COARSE * size * highest_pair(worth), worth)
 
         def bounded(piece: tuple[int, int]) -> Scores:
             numbers = np.arange(*piece)
             found = np.empty((len(numbers), MELODIES), np.int32)
             if coarse is None:
-                kernels.align_blocks(plans.of(None), blocks, numbers, found)
+                kernels.align_blocks(plan_in(None), table, numbers, found)
                 return found.ravel()
             few = numbers[::-_SAMPLE].copy()
             sample = np.empty((len(few), MELODIES), np.int32)
-            kernels.bound_blocks(plans.of(coarse), blocks, few, sample)
+            kernels.bound_blocks(plan_in(coarse), table, few, sample)
             highest = max(int(sample.max()), 0)
             scale = coarse if highest == UNKNOWN else scale_for(size, _ROOM * highest, worth)
-            kernels.bound_blocks(plans.of(scale), blocks, numbers, found)
+            kernels.bound_blocks(plan_in(scale), table, numbers, found)
             return found.ravel()
 
-        count, at_once = len(self.table.starts) - 1, PIECE // MELODIES
+        count, at_once = len(table.starts) - 1, PIECE // MELODIES
         pieces = [(start, min(start + at_once, count)) for start in range(0, count, at_once)]
         for done, (piece, found) in enumerate(zip(pieces, work.map(bounded, pieces), strict=True), start=1):
-            numbers = self.table.order[piece[0] * MELODIES : piece[1] * MELODIES]
+            numbers = table.order[piece[0] * MELODIES : piece[1] * MELODIES]
             bounds[numbers] = found[: len(numbers)]
             work.report(0.8 * done / len(pieces), "searching")
         # Where vectors have no bound: no alignment has more pairs than the shorter melody has notes.
-        pairs = np.minimum(self.table.sizes, size) * np.int32(max(highest_pair(worth), 1))
+        pairs = np.minimum(table.sizes, size) * np.int32(max(highest_pair(worth), 1))
         return np.minimum(bounds, pairs, out=bounds)
 
     def closer_bounds(self, numbers: Numbers, bounds: Scores, work: Work) -> Scores:
         """No melody scores more than this: for a few of them, which have these bounds, each tempo by itself."""
-        size, blocks, worth = len(self.query.pitches), self.table.blocks, self.tables
+        size, worth = len(self.query.pitches), self.planner.tables
         closer = bounds.copy()
         if scale_for(size, 1, worth) is None:
             return closer
-        plans = _Plans(self.query, worth, combined=False)
         places = self.table.places[numbers].astype(np.int64)
         order = np.argsort(places, kind="stable")
 
         def bounded(part: Numbers) -> Scores:
             found = np.empty(len(part), np.int32)
             low = float(np.partition(bounds[part], len(part) // 4)[len(part) // 4])
-            kernels.bound_melodies(plans.of(scale_for(size, _CLOSER_ROOM * low, worth)), blocks, places[part], found)
+            plan = self.planner.plan(self.query, scale_for(size, _CLOSER_ROOM * low, worth))
+            kernels.bound_melodies(plan, self.table, places[part], found)
             return found
 
         parts = _parts(order)
@@ -224,18 +219,6 @@ class Aligned:
 
 def _parts(order: Numbers) -> list[Numbers]:
     return [order[start : start + SCORED_AT_ONCE] for start in range(0, len(order), SCORED_AT_ONCE)]
-
-
-class _Plans:
-    def __init__(self, query: Encoded, worth: Tables, combined: bool):
-        self.query, self.worth, self.combined = query, worth, combined
-        self._made = dict[int | None, Plan]()
-
-    def of(self, scale: int | None) -> Plan:
-        """Two threads that ask at the same moment both make it. One of the two, which are equal, stays."""
-        if scale not in self._made:
-            self._made[scale] = plan_of(self.query, self.worth, scale, self.combined)
-        return self._made[scale]
 
 
 # -- engines ----------------------------------------------------------------------------------------------------------
@@ -297,8 +280,8 @@ class ByEvidence(Engine):
     def of(cls, request: Request, collection: Store, candidates: Numbers, work: Work) -> ByEvidence:
         chosen, packed = request.matcher, collection.packed()
         assert isinstance(chosen, Roslin)
-        compared = chosen.compared(request.query)
-        table = notes_table(collection.packed(), compared, lambda: open_table(collection, work.progress))
+        packed.keep(NOTES, lambda _: open_table(collection, work.progress))
+        table = notes_table(packed, chosen.compared(request.query))
         aligned = Aligned.of(request.query, chosen, table, packed)
         excluded = collection.numbers([id for id in request.exclude if id in collection])
         whole = request.whole or WholeCollection(Background.of(collection), len(candidates))
@@ -326,7 +309,9 @@ class ByEvidence(Engine):
             return Nearest(none, np.empty(0), None, np.empty(0), np.empty(0), none)
         null = self.whole.background.null(self.query, self.matcher)
         engine = ByAlignment(self.aligned, self.aligned.keys(null), candidates, self.work)
-        may_be_same = np.intersect1d(self.aligned.may_be_same(), candidates, assume_unique=True)
+        may_be_same = self.aligned.may_be_same()
+        if len(candidates) < len(self.aligned.table):
+            may_be_same = np.intersect1d(may_be_same, candidates, assume_unique=True)
         same = same_notes(self.query, self.aligned.table, self.packed, may_be_same, self.matcher)
         found = engine.find(k, np.inf)
         self.compared = engine.compared
@@ -343,7 +328,8 @@ class ByEvidence(Engine):
         evidence = (rarities - np.log(self.whole.searched)) / np.log(10)
         # A few notes from within the query are in many melodies: that is no news where chance gives as much.
         notes = np.where(same.is_full | (10.0**-evidence <= BY_CHANCE), same.notes, 0)
-        fit = np.clip(excess / max(self.aligned.own, 1), -1.0, 1.0)
+        share = excess / max(self.aligned.own, 1)
+        fit = share / (1 + np.abs(share))  # within -1 and 1, and equal only where the excess is
         agrees = (same.notes == len(self.aligned.query.pitches)) & ~np.isin(numbers, self.excluded)
         distances = self.aligned.distances(scores, numbers)
         return Nearest(numbers, distances, compared, evidence, fit, notes, int(agrees.sum()))
@@ -351,7 +337,7 @@ class ByEvidence(Engine):
     def _with_coinciding(self, found: Nearest) -> Nearest:
         """With every melody whose notes coincide with those of the query more than chance explains.
 
-        Its E is the smaller of the two. A melody that the alignment has not listed has no evidence of its own, so the
+        Its E is the smaller of the two. A melody that the alignment has not listed has no separate evidence, so the
         first k are those of comparing everything in both ways.
         """
         assert found.evidence is not None

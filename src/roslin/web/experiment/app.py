@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 import threading
 from collections.abc import Iterator, Mapping
@@ -11,7 +10,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
-import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
@@ -24,24 +22,24 @@ from roslin.web.app import Guarding, application
 from roslin.web.errors import refusal_of
 from roslin.web.experiment import dashboard, participants, trials
 from roslin.web.experiment.pages import ForgedError, NoSessionError, expert_or_address, page
-from roslin.web.experiment.study import STUDY_VARIABLE, ExperimentSettings, OpenStudy
+from roslin.web.experiment.study import ExperimentSettings, OpenStudy
 from roslin.web.experiment.trials import UnfinishedError
 from roslin.web.security import POLICY
-from roslin.web.server import ends_in_peace, prepare_process, uvicorn_options
+from roslin.web.server import prepare_process, run
 
 _LOG = logging.getLogger("roslin.web")
 _EXPERT_CONNECTIONS = 4000  # a thousand experts, each with a page that loads several files at once
 _RETRY_SECONDS = "3"
-# Sounds of a study are its own files, and nobody is asked to sing.
+# Sounds of a study are its own files, and there is no singing.
 _OTHER_HEADERS = {
     "Content-Security-Policy": f"{POLICY}; media-src 'self'",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), midi=()",
 }
-# A page of an expert is never kept: going back must show what is true now, and not to whoever comes next.
+# A participant's page is never cached: going back must show the current state, and not to the next person.
 _UNLESS_SET = {"Cache-Control": "no-store"}
 _OTHER_NAMES = "start it with --public-address and the address that participants type"
 _LAST_DRAWING_SECONDS = 1
-_SECRET = re.compile(r"/(e|join)/.+", re.DOTALL)  # wherever it stands: people paste links badly
+_SECRET = re.compile(r"/(e|join)/.+", re.DOTALL)  # at any place: people paste links badly
 
 
 def create_app(settings: ExperimentSettings) -> FastAPI:
@@ -76,7 +74,7 @@ def create_app(settings: ExperimentSettings) -> FastAPI:
 
 
 def _without_secrets(scope: Scope) -> Mapping[str, str]:
-    """What of a request may be written down: neither who asks, nor what only they know."""
+    """The parts of a request that may be logged: neither the person nor their secrets."""
     return {"method": scope["method"], "path": _SECRET.sub(r"/\1/…", scope["path"])}
 
 
@@ -121,14 +119,7 @@ async def study_answer(request: Request, error: Exception) -> Response:
 
 def serve_study(settings: ExperimentSettings, host: str, port: int, workers: int = 1) -> None:
     """Serve until a signal ends it."""
-    prepare_process()
-    options = uvicorn_options(_EXPERT_CONNECTIONS, settings.proxies) | {"host": host, "port": port}
-    ends_in_peace()
-    if workers == 1:
-        uvicorn.run(create_app(settings), **options)
-    else:
-        os.environ[STUDY_VARIABLE] = settings.to_environment()
-        uvicorn.run("roslin.web.experiment.app:worker", factory=True, workers=workers, **options)
+    run(create_app, settings, "roslin.web.experiment.app:worker", _EXPERT_CONNECTIONS, host, port, workers)
 
 
 def worker() -> FastAPI:

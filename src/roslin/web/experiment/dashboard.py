@@ -1,4 +1,4 @@
-"""The dashboard of the experimenter, under /study: progress, what is known by now, invitations, people, downloads.
+"""The dashboard of the experimenter, under /study: progress, results so far, invitations, people, downloads.
 
 `doors` lets the experimenter in with the password of the study. Everything else is a `LockedRoute`: without a session
 it answers 401 with the form that asks for the password, and requests that write must carry the token of the session.
@@ -6,13 +6,10 @@ it answers 401 with the form that asks for the password, and requests that write
 
 from __future__ import annotations
 
-import io
+import shutil
 import tempfile
 import time
-import zipfile
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,20 +17,16 @@ import numpy as np
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from fastapi.routing import APIRoute
-from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from roslin.display.templates import render
 from roslin.errors import ArgumentError
 from roslin.experiment.backup import write_backup
 from roslin.experiment.export import EXPORTS, export_study, reconcile
-from roslin.experiment.folder import StudyFolder
 from roslin.experiment.overview import QueryProgress, Seen
 from roslin.experiment.study_store import StudyExpert
-from roslin.report.player import drawing
-from roslin.report.plots import PLOT_HEIGHT, bar_height, box_plot, p_squares, scale_axis, scale_of
+from roslin.report.plots import PLOT_HEIGHT, box_plot, scale_axis, scale_of, shortened
 from roslin.report.svg import SvgElement, group, line, rect, svg, text
-from roslin.report.truth import common_scale, title_of
+from roslin.report.truth import list_of
 from roslin.truth.study import Study
 from roslin.web.experiment.pages import (
     AnyForm,
@@ -49,12 +42,14 @@ from roslin.web.experiment.study import OpenStudy
 from roslin.web.security import client_of
 from roslin.web.sessions import read_form
 from roslin.web.static_files import address
+from roslin.web.under_path import page
 
 _MOST_LINKS = 1000
 _WIDTH, _NAMES, _NUMBERS = 900.0, 200.0, 80.0
 _ROW = 24.0
 _DAYS, _BARS_HEIGHT = 60, 90.0
 _LONGEST_NAME = 28
+_LIST_WIDTH = 320.0
 # Pages of the dashboard name people and links: no cache keeps them.
 _UNKEPT = {"Cache-Control": "no-store"}
 
@@ -62,17 +57,16 @@ Number = Annotated[int, Query(ge=1, le=10**9)]
 
 
 def dashboard_page(request: Request, template: str, **values: Any) -> str:
-    """What a template of the dashboard makes of these values, and of those that every page of it knows."""
+    """A template of the dashboard with these values and those of every page."""
     study = study_of(request)
     who = study.experimenters.of(request.cookies)
-    return render(
+    return page(
         f"web/experiment/dashboard/{template}",
         plan=study.plan,
         title=study.plan.text(study.plan.title, study.plan.languages[0]) or study.plan.name,
         static=address,
         path=request.url.path,
         csrf="" if who is None else who.form,
-        roslin_version=version("roslin"),
         **values,
     )
 
@@ -115,7 +109,7 @@ def login_form(request: Request) -> Response:
 
 @doors.post("/study/login")
 def login(request: Request, study: Served, form: AnyForm) -> Response:
-    """Let in who knows the secret; others may try a few times a minute."""
+    """Let in who knows the secret. Others may try a few times a minute."""
     check_site(request)
     client = client_of(request.scope)
     wait = study.attempts.begin(client)
@@ -123,7 +117,9 @@ def login(request: Request, study: Served, form: AnyForm) -> Response:
         problem = f"Too many wrong attempts. Please wait {wait} seconds."
         return HTMLResponse(dashboard_page(request, "login.html", problem=problem), 429, {"Retry-After": str(wait)})
     if not study.folder.check_password(str(form.get("secret", ""))[:1000]):
-        return HTMLResponse(dashboard_page(request, "login.html", problem="This is not the secret of the study."), 401)
+        return HTMLResponse(
+            dashboard_page(request, "login.html", problem="This is not the password of the dashboard."), 401
+        )
     study.attempts.succeeded(client)
     answer = see("/study")
     keep_session(request, answer, study.experimenters, study.experimenters.begun())
@@ -177,18 +173,24 @@ def query(request: Request, study: Served, number: int) -> Response:
     seen = study.live.seen()
     known = seen.findings
     finding = known.queries.get(asked.id) if known else None
+    every = seen.overview.queries if seen.overview else ()
     context = {
         "query": asked,
         "number": number,
         "count": len(study.plan.tasks),
         "seen": seen,
-        "progress": next((each for each in seen.overview.queries if each.query == asked.id), None)
-        if seen.overview
-        else None,
+        "progress": next((each for each in every if each.query == asked.id), None),
         "finding": finding,
-        "rows": finding_rows(study.folder, finding.study, asked.id) if finding and finding.study else None,
+        "rows": _list_of(study, finding.study, asked.id) if finding and finding.study else None,
     }
     return HTMLResponse(dashboard_page(request, "query.html", **context))
+
+
+def _list_of(study: OpenStudy, found: Study, query: str) -> dict[str, Any]:
+    melodies = {item.id for item in study.plan.task(query).candidates if item.is_melody}
+    return list_of(
+        found.queries[query], lambda id: study.folder.melody(id) if id in melodies else None, "c", _LIST_WIDTH
+    )
 
 
 @rooms.post("/study/status")
@@ -255,7 +257,7 @@ def open_invitation(study: Served, form: AnyForm) -> Response:
 
 @rooms.get("/study/people")
 def people(request: Request, study: Served) -> Response:
-    """Everybody, and where they stand."""
+    """All participants and their progress."""
     seen = study.live.seen(10.0)
     return HTMLResponse(dashboard_page(request, "people.html", seen=seen))
 
@@ -308,7 +310,7 @@ def check_receipts(request: Request, study: Served, form: AnyForm) -> Response:
 
 @rooms.get("/study/downloads")
 def downloads(request: Request, study: Served) -> Response:
-    """What can be downloaded."""
+    """The page of downloads."""
     own = _backup_folder(study)
     backups = [
         (Path(each.path).name, each.path, time.gmtime(each.time_ms / 1000), Path(each.path).parent == own)
@@ -329,12 +331,9 @@ def export(
     with tempfile.TemporaryDirectory(prefix="roslin-") as folder:
         out = Path(folder) / name
         export_study(study.store, out, format, unfinished=unfinished, participants=participants)
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(out.rglob("*")):
-                archive.write(path, path.relative_to(out.parent))
+        packed = Path(shutil.make_archive(str(out), "zip", folder, name)).read_bytes()
     headers = {"Content-Disposition": f'attachment; filename="{_plain(name)}.zip"'}
-    return Response(packed.getvalue(), media_type="application/zip", headers=headers)
+    return Response(packed, media_type="application/zip", headers=headers)
 
 
 def _plain(name: str) -> str:
@@ -350,15 +349,15 @@ def make_backup(study: Served) -> Response:
     """Copy the database into the folder of the study."""
     folder = _backup_folder(study)
     folder.mkdir(mode=0o700, exist_ok=True)
-    write_backup(
-        study.store, folder / f"{_plain(study.plan.name)}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.backup"
-    )
+    name = f"{_plain(study.plan.name)}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+    names = (f"{name}{more}.backup" for more in ("", *(f"-{again}" for again in range(2, 100))))
+    write_backup(study.store, next(path for each in names if not (path := folder / each).exists()))
     return see("/study/downloads")
 
 
 @rooms.get("/study/backups/{name}")
 def backup(study: Served, name: str) -> Response:
-    """A copy that lies in the folder of the study. Only names that are listed are looked for."""
+    """A backup from the folder of the study. Only names that are listed are looked for."""
     wanted = str(_backup_folder(study) / name)
     if wanted not in {each.path for each in study.store.backups()} or not Path(wanted).is_file():
         raise HTTPException(404)
@@ -374,7 +373,7 @@ router.include_router(rooms)
 
 
 def quota_plot(queries: Sequence[QueryProgress]) -> str:
-    """A bar for each query: opinions given, and paler those being given; the line is the quota."""
+    """A bar for each query: opinions given, and paler those being given. The line is the quota."""
     left = _NAMES + _NUMBERS  # names and numbers first: a phone shows those without moving sideways
     room = _WIDTH - left - 4
     most = max((max(each.finished + each.running, each.quota) for each in queries), default=1)
@@ -384,7 +383,7 @@ def quota_plot(queries: Sequence[QueryProgress]) -> str:
         done, doing = (room * count / most for count in (each.finished, each.running))
         end = left + room * each.quota / most
         parts += [
-            text("plot-text", _NAMES - 8, y + 16, _short(each.query), "end"),
+            text("plot-text", _NAMES - 8, y + 16, shortened(each.query, _LONGEST_NAME), "end"),
             text("plot-soft", left - 12, y + 16, f"{each.finished} of {each.quota}", "end"),
             rect("plot-track", left, y + 4, room * each.quota / most, _ROW - 9),
             rect("plot-shade", left, y + 4, done, _ROW - 9),
@@ -424,72 +423,7 @@ def time_plot(queries: Sequence[QueryProgress]) -> str:
     parts: list[SvgElement] = []
     for row, (each, sample) in enumerate(zip(queries, samples, strict=True)):
         y = row * PLOT_HEIGHT
-        parts.append(text("plot-text", _NAMES - 8, y + 22, _short(each.query), "end"))
+        parts.append(text("plot-text", _NAMES - 8, y + 22, shortened(each.query, _LONGEST_NAME), "end"))
         parts.append(group(box_plot(sample, scale), _NAMES, y))
     parts.append(group(scale_axis(scale), _NAMES, len(queries) * PLOT_HEIGHT))
     return svg(parts, _WIDTH, len(queries) * PLOT_HEIGHT + 18, "Minutes that trials took, for each query")
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-
-
-# -- the list of a query -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class FindingRow:
-    """One candidate; `group` counts from 1."""
-
-    group: int
-    begins: bool
-    median: float
-    votes: int
-    document: str
-    title: str
-    notation: Markup
-    plot: Markup
-    squares: Markup
-
-
-@dataclass(frozen=True, slots=True)
-class FindingRows:
-    """All candidates in order, the scale below their plots, and those that nobody ranked."""
-
-    rows: tuple[FindingRow, ...]
-    axis: Markup
-    left_out: tuple[str, ...]
-
-
-def finding_rows(folder: StudyFolder, found: Study, query: str) -> FindingRows:
-    """The list of one query, the most similar first."""
-    each = found.queries[query]
-    arranged = each.grouped.arranged
-    scale = common_scale(each, 320.0)
-    items = {item.id: item for item in folder.plan.task(query).candidates}
-    rows, number = [], 0
-    for k, document in enumerate(arranged.documents):
-        number += k in each.grouped.starts
-        sample = arranged.sample(k)
-        melody = folder.melody(document) if items[document].is_melody else None
-        said = f"{document}: median {arranged.medians[k]:g}, {len(sample)} ranks"
-        squares = p_squares(each.grouped.pvalues[:k, k].tolist(), arranged.documents[:k])
-        rows.append(
-            FindingRow(
-                number,
-                k > 0 and k in each.grouped.starts,
-                float(arranged.medians[k]),
-                int(arranged.votes[k]),
-                document,
-                title_of(melody),
-                _safe("" if melody is None else drawing(melody).in_page(f"c{k}-")),
-                _safe(svg(box_plot(sample, scale), scale.width, PLOT_HEIGHT, said)),
-                _safe(svg(squares, scale.width, bar_height(k), "p-values against those above") if k else ""),
-            )
-        )
-    axis = _safe(svg(scale_axis(scale), scale.width, 14, ""))
-    return FindingRows(tuple(rows), axis, tuple(arranged.left_out))
-
-
-def _safe(drawn: str) -> Markup:
-    return Markup(drawn)  # noqa: S704 - made from templates, which escape

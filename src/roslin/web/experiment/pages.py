@@ -1,4 +1,4 @@
-"""What every page of a study needs: who asks, whether a form is our own, the language, and templates.
+"""Shared by all pages of a study: the visitor, the check of forms, the language, and templates.
 
 Reading needs the session cookie, which other sites cannot read. Writing needs the form token of that session as well,
 and must not come from another site.
@@ -7,7 +7,6 @@ and must not come from another site.
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.metadata import version
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -17,7 +16,6 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 from starlette.types import Scope
 
-from roslin.display.templates import render
 from roslin.display.words import in_words
 from roslin.errors import RoslinError
 from roslin.web.experiment.study import OpenStudy
@@ -25,12 +23,14 @@ from roslin.web.language import Translation
 from roslin.web.security import client_of
 from roslin.web.sessions import OUT_OF_DATE, Session, Sessions, is_foreign, read_form
 from roslin.web.static_files import address
+from roslin.web.under_path import page as filled
+from roslin.web.under_path import path_here
 
 FORM_HEADER = "x-roslin-csrf"
 
 
 class NoSessionError(RoslinError):
-    """Nobody knows who asks: there is no session, or it is over."""
+    """There is no session, or it is over."""
 
 
 class ForgedError(RoslinError):
@@ -52,7 +52,7 @@ async def _served(request: Request) -> OpenStudy:
 
 
 async def visitor(request: Request) -> Session:
-    """The session of the expert who asks. Refuses whoever has none."""
+    """The session of the visitor; without one the request is refused."""
     found = visitor_or_none(request)
     if found is None:
         raise NoSessionError("your session has expired; please open your personal link again")
@@ -94,7 +94,7 @@ OwnForm = Annotated[FormData, Depends(_own_form)]
 
 def own_address(request: Request) -> str:
     """The address at which the server was asked."""
-    return f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
+    return f"{request.url.scheme}://{request.headers.get('host', 'localhost')}{path_here()}"
 
 
 def see(path: str) -> RedirectResponse:
@@ -109,7 +109,7 @@ def keep_session(request: Request, response: Response, sessions: Sessions, sessi
 
 
 def expert_or_address(study: OpenStudy, scope: Scope) -> str:
-    """The client for limits of the rate: an expert, otherwise an address. A seminar shares one address."""
+    """The client for limits of the rate: an expert, else an address. A seminar shares one address."""
     who = study.participants.of(Request(scope).cookies)
     return f"expert {who.name}" if who else f"address {client_of(scope)}"
 
@@ -120,7 +120,7 @@ def expert_or_address(study: OpenStudy, scope: Scope) -> str:
 def language_of(request: Request) -> str:
     """The language of the reader: chosen, or what their browser asks for, or the first of the study.
 
-    Experts have chosen in the session; whoever is none yet, in the address.
+    Participants have chosen in the session, other visitors in the address.
     """
     study = study_of(request)
     who = visitor_or_none(request)
@@ -135,12 +135,12 @@ def words_of(request: Request) -> Translation:
 
 
 def page(request: Request, template: str, **values: Any) -> str:
-    """What a template makes of these values, and of those that every page knows."""
+    """A template with these values and those of every page."""
     study = study_of(request)
     who = visitor_or_none(request)
     words, plan = words_of(request), study.plan
     with in_words(words):
-        return render(
+        return filled(
             f"web/experiment/{template}",
             plan=plan,
             title=plan.text(plan.title, words.language),
@@ -154,7 +154,6 @@ def page(request: Request, template: str, **values: Any) -> str:
             query=request.url.query,
             is_known=who is not None,
             csrf="" if who is None else who.form,
-            roslin_version=version("roslin"),
             **values,
         )
 

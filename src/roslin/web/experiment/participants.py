@@ -52,13 +52,13 @@ _RETURN_TO = ("/", "/link", "/consent", "/questions", "/instructions", "/practic
 
 @router.get("/")
 def welcome(request: Request) -> Response:
-    """What this is, for whoever comes without a link."""
+    """The start page for visitors without a link."""
     return HTMLResponse(page(request, "welcome.html"))
 
 
 @router.get("/e/{token}")
 def personal_link(request: Request, study: Served, token: str) -> Response:
-    """A personal link begins a session, and leads to where its owner stopped. One that nobody has is no page."""
+    """A personal link begins a session and leads to where its owner stopped. An unknown link is a missing page."""
     name = study.signatures.text("link", token)
     try:
         expert = None if name is None else study.store.expert(name)
@@ -124,7 +124,7 @@ def own_link(request: Request, study: Served, who: Visiting) -> Response:
 
 @router.get("/continue")
 def go_on(study: Served, who: Visiting) -> Response:
-    """To where an expert stands."""
+    """Redirect to the participant's current page."""
     return see(_where(study, who.name))
 
 
@@ -140,12 +140,13 @@ def _where(study: OpenStudy, name: str) -> str:
     status = store.status
     if status == "paused":
         return "/wait"
-    # There is nothing for them now. Whoever has judged something is done, or may go on when the study opens again.
+    # There is nothing for them now. Participants who have judged something are done, or may continue when the study
+    # opens again.
     if position.finished:
         try:
             store.complete(name)
         except DecisionError:
-            if status == "open":  # at this moment somebody gave up a place
+            if status == "open":  # a place became free at this moment
                 return "/trial"
         else:
             return "/thanks"
@@ -165,7 +166,7 @@ def wait(request: Request, study: Served) -> Response:
 
 
 def _receipt(study: OpenStudy, name: str, position: Position) -> dict[str, Any]:
-    """What the card with the receipt shows."""
+    """The contents of the receipt."""
     is_complete, participant = position.stage == "done", study.store.expert(name).participant
     way_back = study.plan.way_back(position.receipt, participant, is_complete=is_complete)
     return {"receipt": position.receipt, "is_complete": is_complete, "way_back": way_back}
@@ -186,7 +187,7 @@ def thanks(request: Request, study: Served, who: Visiting) -> Response:
 
 @router.post("/language")
 def language(request: Request, study: Served, form: AnyForm) -> Response:
-    """Read in another language from now on. Whoever is no expert yet takes the choice along in the address."""
+    """Read in another language from now on. Visitors who are no participants yet carry the choice in the address."""
     check_site(request)
     path, _, query = str(form.get("back", "")).partition("?")
     is_join = path.startswith("/join/") and study.is_invitation(path.removeprefix("/join/"))
@@ -207,7 +208,7 @@ def language(request: Request, study: Served, form: AnyForm) -> Response:
 
 
 def _is_at(study: OpenStudy, who: Session, stage: Stage) -> Position | None:
-    """Where an expert stands, if it is at this stage and the study lets them go on."""
+    """The participant's position, if it is at this stage and the study lets them continue."""
     position = study.position(who.name)
     may = position.is_open or study.store.status == "open"
     return position if position.stage == stage and may else None
@@ -215,7 +216,7 @@ def _is_at(study: OpenStudy, who: Session, stage: Stage) -> Position | None:
 
 @router.get("/consent")
 def consent(request: Request, study: Served, who: Visiting) -> Response:
-    """What taking part means."""
+    """The page of consent."""
     if not _is_at(study, who, "consent"):
         return see("/continue")
     return HTMLResponse(_consent_page(request, study, who, has_forgotten=False))
@@ -230,7 +231,7 @@ def _consent_page(request: Request, study: OpenStudy, who: Session, *, has_forgo
 
 @router.post("/consent")
 def consented(request: Request, study: Served, who: Visiting, form: OwnForm) -> Response:
-    """Somebody agrees."""
+    """Record consent."""
     if not _is_at(study, who, "consent"):
         return see("/continue")
     language = language_of(request)
@@ -255,7 +256,7 @@ def questions(request: Request, study: Served, who: Visiting) -> Response:
 
 @router.post("/questions")
 def answered(request: Request, study: Served, who: Visiting, form: OwnForm) -> Response:
-    """The answers; what is wrong with one stands beside its question."""
+    """The answers. Errors appear next to their questions."""
     if not _is_at(study, who, "questions"):
         return see("/continue")
     read = _read_answers(study.plan.questions, form, words_of(request).gettext)
@@ -267,7 +268,7 @@ def answered(request: Request, study: Served, who: Visiting, form: OwnForm) -> R
 
 @router.get("/instructions")
 def instructions(request: Request, study: Served, who: Visiting) -> Response:
-    """How to judge; for whoever comes back after a long pause, once more."""
+    """The instructions; shown again after a long pause."""
     at = _is_at(study, who, "instructions")
     if not at:
         return see("/continue")
@@ -333,25 +334,25 @@ def _trial_page(request: Request, study: OpenStudy, who: Session, number: int) -
 
 @router.post("/thanks")
 def resumed(study: Served, who: Visiting, form: OwnForm) -> Response:  # noqa: ARG001 - the form is checked
-    """Somebody who has done everything that there was goes on, because there is more by now."""
+    """A participant who was done continues, because there are more trials now."""
     study.store.resume(who.name)
     return see("/continue")
 
 
 @router.get("/withdraw")
 def ask_again(request: Request, who: Visiting) -> Response:  # noqa: ARG001 - only experts withdraw
-    """Somebody may want to withdraw: what that means, and whether they are sure."""
+    """Explain a withdrawal and ask for confirmation."""
     return HTMLResponse(page(request, "withdraw.html", has_forgotten=False))
 
 
 @router.post("/withdraw")
 def withdraw(request: Request, study: Served, who: Visiting, form: OwnForm) -> Response:
-    """Delete everything that somebody said."""
+    """Delete all data of a participant."""
     if form.get("sure") != "yes":
         return HTMLResponse(page(request, "withdraw.html", has_forgotten=True), 422)
     backups = study.store.withdraw(who.name)
     study.forget()
-    request.cookies.clear()  # the page that follows is for nobody in particular
+    request.cookies.clear()  # the page that follows is for no participant
     answer = HTMLResponse(page(request, "withdrawn.html", backups=[Path(each).name for each in backups]))
     study.participants.forget(answer)
     return answer
@@ -362,7 +363,7 @@ def withdraw(request: Request, study: Served, who: Visiting, form: OwnForm) -> R
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What somebody answered; `given` as it stood in the form, and `problems` beside the questions that have one."""
+    """A participant's answers; `given` is the text of the form, `problems` are by question."""
 
     answers: dict[str, Any] = field(default_factory=dict)
     given: dict[str, list[str]] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from roslin.display.text import counted
 from roslin.errors import ArgumentError, ExperimentError
 from roslin.experiment.bots import Bots, Key, Visit, lost_decisions, run_bots
 from roslin.experiment.folder import StudyFolder
@@ -26,7 +27,7 @@ _NOT_COPIED = ("database", "study.db", "study.db-wal", "study.db-shm", "backups"
 
 def blank_copy(folder: Path, target: Path) -> Path:
     """The folder of a study without what people have said."""
-    StudyFolder(folder).close()  # says what is wrong with it
+    StudyFolder(folder).close()  # reports the error
     if target.exists():
         raise ArgumentError(f"the copy must be a new folder; got {target}, which is there already")
     try:
@@ -50,7 +51,7 @@ def free_port() -> int:
 def serving(folder: Path, log: Path, *options: str, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """`roslin experiment serve` with no limit of requests, until the block ends: its address and its process.
 
-    What it says is added to the file `log`.
+    Its output is added to the file `log`.
     """
     port = port or free_port()
     command = [sys.executable, "-m", "roslin", "experiment", "serve", str(folder), "--port", str(port), "--rate", "0"]
@@ -86,7 +87,7 @@ def _check_blank(settings: ExperimentSettings) -> None:
     taking_part = len(study.store.experts())
     study.close()
     if taking_part:
-        raise ArgumentError(f"the database of a rehearsal must be empty; got one in which {taking_part} take part")
+        raise ArgumentError(f"the database of a rehearsal must be empty; it has {counted(taking_part, 'participant')}")
 
 
 def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:

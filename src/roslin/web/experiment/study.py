@@ -5,18 +5,15 @@ from __future__ import annotations
 import csv
 import hmac
 import io
-import json
 import logging
-import os
 import secrets
 import sys
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Self
 from urllib.parse import urlsplit
 
 from markupsafe import Markup
@@ -39,9 +36,8 @@ from roslin.report.variants import grace_steps
 from roslin.web.language import Catalogues
 from roslin.web.security import Limiter
 from roslin.web.sessions import Attempts, Sessions, SessionSigner
-from roslin.web.settings import check_proxies
+from roslin.web.settings import ServerSettings, checked_path
 
-STUDY_VARIABLE = "ROSLIN_EXPERIMENT_SETTINGS"
 _INVITATION = "invitation"
 _TRIALS_REMEMBERED = 20_000
 _CHOICES_SECONDS = 5.0
@@ -49,48 +45,40 @@ _JOINS_SECONDS = 600.0
 _DAY_SECONDS = 86_400
 _EXPERIMENTER_SECONDS = 12 * 3600
 _LOG = logging.getLogger("roslin.web")
-_NUMBER = "%N%"  # stands for the number in figures that are kept
+_NUMBER = "%N%"  # placeholder for the number in figures that are cached
 _FIGURES_KEPT = 8192
 _PAIRS_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentSettings:
+class ExperimentSettings(ServerSettings):
     """Where the study is, and how much anybody may ask of it. Sizes in bytes."""
+
+    variable = "ROSLIN_EXPERIMENT_SETTINGS"
 
     folder: str
     database: str = ""  # the file in the folder, unless there is another
     public_address: str = ""  # what people type, where that is not what the server is asked: https://study.example.org
-    hosts: tuple[str, ...] = ()  # the names that it answers to; empty: any
-    requests_per_minute: int = 1200  # of one expert, or of one address without an expert; 0: no limit
+    requests_per_minute: int = field(default=1200, kw_only=True)  # of one expert, or one address without; 0: no limit
     joins: int = 60  # by the open invitation, from one address in ten minutes; 0: no limit
-    proxies: tuple[str, ...] = ()  # addresses and networks whose word about who asks is taken
-    body_bytes: int = 256 * 1024
+    body_bytes: int = field(default=256 * 1024, kw_only=True)
     session_days: float = 30.0  # after that, the personal link must be followed again
     warm_up: bool = True  # draw everything at the start
-    log_requests: bool = True
 
     def __post_init__(self) -> None:
-        check_proxies(self.proxies)
         parts = urlsplit(self.public_address)
         is_plain = parts.scheme in ("http", "https") and parts.netloc and not (parts.query or parts.fragment)
-        if self.public_address and (not is_plain or parts.path.strip("/")):
+        if self.public_address and not is_plain:
             raise ArgumentError(
                 f"the public address must be one like https://study.example.org; got {self.public_address!r}"
             )
-
-    def to_environment(self) -> str:
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_environment(cls) -> Self:
-        values = json.loads(os.environ[STUDY_VARIABLE])
-        return cls(**{**values, "hosts": tuple(values["hosts"]), "proxies": tuple(values["proxies"])})
+        object.__setattr__(self, "root_path", checked_path(parts.path))
+        ServerSettings.__post_init__(self)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownTrial:
-    """What an expert is shown in a trial. The order never changes, not even when the trial is begun again."""
+    """The contents of a trial as shown. The order never changes, not even when the trial is begun again."""
 
     task: Task
     shown: tuple[str, ...]
@@ -168,13 +156,14 @@ class OpenStudy:
         return out.getvalue()
 
     def new_ticket(self) -> str:
-        """A ticket for the form of the open invitation; its sender becomes the expert of its name."""
+        """A ticket for the form of the open invitation. Its sender becomes the expert of its name."""
         return self.signatures.token("ticket", secrets.token_hex(10))
 
     def _address(self, otherwise: str) -> str:
         return (self.settings.public_address or otherwise).rstrip("/")
 
-    # -- where they stand -------------------------------------------------------------------------------------------
+    # -- progress of participants
+    # -------------------------------------------------------------------------------------------
 
     def position(self, name: str) -> Position:
         """How far an expert is; an error after a withdrawal."""
@@ -192,11 +181,11 @@ class OpenStudy:
         return events
 
     def state(self, name: str, trial: int) -> TrialState:
-        """A trial of an expert as it stands."""
+        """The state of a participant's trial."""
         return trial_state(self.trial_events(name, trial))
 
     def choices(self, query: str) -> dict[str, tuple[ExpertChoice, ...]]:
-        """What everybody chose among the candidates of a query, as it was a few seconds ago."""
+        """All participants' choices among the candidates of a query, as of a few seconds ago."""
         made, found = self._choices.get(query, (-_CHOICES_SECONDS, {}))
         if time.monotonic() - made > _CHOICES_SECONDS:
             found = self.store.choices(query)
@@ -289,7 +278,7 @@ class StudyFigures:
         return _("the query") if kind == "query" else _("candidate {number}").format(number=_NUMBER)
 
     def _drawn(self, id: str, kind: str, language: str) -> str:
-        """The figure. What took too long to engrave is tried once more before a piano roll stands there for good."""
+        """The figure. A melody that took too long to engrave is tried once more, then a piano roll replaces it."""
         with in_words(self._catalogues[language]):
             made = (self._melody(id), self._name(kind), f"{kind}-{_NUMBER}-")
             figure = melody_figure(*made)
@@ -313,10 +302,10 @@ class StudyFigures:
 def differing_notes(first: Melody, second: Melody) -> tuple[list[int], list[int]]:
     """Rows of the notes of each that the usual matcher pairs with nothing like them in the other.
 
-    What it never looks at (another voice, the lower notes of a chord) is not told. Nor does it look at grace notes:
-    one of these differs unless the same step leads to the partner of the note that it adorns. (`report.variants` marks
-    every difference that an eye sees, between melodies that are one tune; here a note with other rhythm or pitch may
-    well have a partner.)
+    Music that it never compares (another voice, the lower notes of a chord) is not listed. Nor does it look at grace
+    notes: one of these differs unless the same step leads to the partner of the note that it adorns. (`report.variants`
+    marks every difference that an eye sees, between melodies that are one tune; here a note with other rhythm or pitch
+    may well have a partner.)
     """
     found = _explained(first, second)
     mine = _unlike(first, set(found.query_notes)) | _graces(first, second, dict(found.pairs))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, Literal
 
@@ -68,7 +68,7 @@ class _Made(_Strict):
     made_ms: Annotated[int, Field(ge=0, le=_MOST_MS)] = 0
 
     def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
-        """What is kept: documents of this order in place of their numbers. None is the query, or nothing."""
+        """The stored form: documents of this order in place of their numbers. None is the query, or nothing."""
         kept = self.model_dump(exclude={"kind", "key", "made_ms"})
         for name in kept.keys() & {"document", "after", "best"}:
             kept[name] = None if kept[name] is None else shown[kept[name]]
@@ -110,7 +110,7 @@ class HeardBody(_Made):
     duration_ms: Annotated[int, Field(ge=0)] | None = None
 
     def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
-        """What is kept; without a duration that an older page does not know."""
+        """The stored form; without a duration that an older page does not send."""
         kept = super().payload(shown)
         return kept if self.duration_ms is not None else {"document": kept["document"]}
 
@@ -156,10 +156,10 @@ class FinishBody(_Strict):
 
 
 def state_in_numbers(study: OpenStudy, who: Session, trial: int) -> dict[str, Any]:
-    """A trial as it stands."""
+    """The current state of a trial."""
     events = _with_offer(study, who.name, trial)
     state = trial_state(events)
-    rules, number = study.plan.rules, _numbers(state.shown)
+    rules, number = study.plan.rules, state.shown.index
     return {
         "trial": trial,
         "of": min(rules.queries_per_expert, len(study.plan.tasks)),
@@ -168,10 +168,10 @@ def state_in_numbers(study: OpenStudy, who: Session, trial: int) -> dict[str, An
         "differences": rules.differences,
         "count": len(state.shown),
         "sequence": study.store.expert(who.name).sequence,
-        "verdicts": {str(number[document]): verdict for document, verdict in state.verdicts.items()},
-        "groups": [[number[document] for document in group] for group in state.groups],
+        "verdicts": {str(number(document)): verdict for document, verdict in state.verdicts.items()},
+        "groups": [list(map(number, group)) for group in state.groups],
         "undoable": state.undoable,
-        "offered": [number[document] for document in state.offered],
+        "offered": list(map(number, state.offered)),
         "choices": len(state.choices),
         "comparisons": comparisons_wanted(study.plan, trial, len(state.shown)),
         "is_finished": state.is_finished,
@@ -182,7 +182,7 @@ def state_in_numbers(study: OpenStudy, who: Session, trial: int) -> dict[str, An
 
 
 def decided(study: OpenStudy, who: Session, trial: int, sent: DecisionsBody) -> dict[str, Any]:
-    """Keep decisions, and say which are kept."""
+    """Save decisions and return their numbers."""
     shown = study.shown(who.name, trial).shown
     try:
         made = [Decision(each.kind, each.payload(shown), each.key, each.made_ms) for each in sent.decisions]
@@ -191,20 +191,18 @@ def decided(study: OpenStudy, who: Session, trial: int, sent: DecisionsBody) -> 
     receipt = study.store.decide(who.name, trial, made, sent.device)
     answer: dict[str, Any] = {"keys": receipt.keys, "sequence": receipt.sequence, "offered": []}
     if study.plan.rules.design != "ranking":
-        number = _numbers(shown)
         state = trial_state(_with_offer(study, who.name, trial))
-        answer["offered"] = [number[document] for document in state.offered]
+        answer["offered"] = list(map(shown.index, state.offered))
         answer["sequence"] = study.store.expert(who.name).sequence
     return answer
 
 
 def ended(study: OpenStudy, who: Session, trial: int, sent: FinishBody) -> dict[str, Any]:
-    """Finish a trial; of the practice, say what others would have answered."""
+    """Finish a trial; after the practice, return the typical answers."""
     state = study.state(who.name, trial)
     left = missing(state, study.plan, trial)
     if left and not state.is_finished:
-        number = _numbers(state.shown)
-        numbers = [number[document] for document in left if document]
+        numbers = [state.shown.index(document) for document in left if document]
         raise UnfinishedError(f"{len(left)} judgements are still to be made", numbers)
     if trial == 0:
         return {"feedback": _feedback(study, state), "next": "/practice"}
@@ -212,22 +210,18 @@ def ended(study: OpenStudy, who: Session, trial: int, sent: FinishBody) -> dict[
     return {"next": "/continue", "sequence": receipt.sequence}
 
 
-def _numbers(shown: tuple[str, ...]) -> dict[str, int]:
-    return {document: number for number, document in enumerate(shown)}
-
-
-def _log(events: Sequence[Event], number: Mapping[str, int]) -> list[dict[str, Any]]:
-    """What the state follows from, with which the page undoes and goes on without a connection."""
+def _log(events: Sequence[Event], number: Callable[[str], int]) -> list[dict[str, Any]]:
+    """The events of a trial, with which the page undoes and continues without a connection."""
     start = max(place for place, event in enumerate(events) if event.kind == "began")
     told = [event for event in events[start:] if event.kind in (*DECISIONS, "offered") and event.kind not in USES]
     return [{"kind": event.kind, "key": event.key, **_in_numbers(event.payload, number)} for event in told]
 
 
-def _in_numbers(payload: dict[str, Any], number: Mapping[str, int]) -> dict[str, Any]:
+def _in_numbers(payload: dict[str, Any], number: Callable[[str], int]) -> dict[str, Any]:
     def numbered(name: str, value: Any) -> Any:
         if name == "documents":
-            return [number[each] for each in value]
-        return number[value] if name in ("document", "after", "best") and value is not None else value
+            return list(map(number, value))
+        return number(value) if name in ("document", "after", "best") and value is not None else value
 
     return {name: numbered(name, value) for name, value in payload.items()}
 
@@ -242,7 +236,7 @@ def _with_offer(study: OpenStudy, name: str, trial: int) -> list[Event]:
 
 
 def _next_comparison(study: OpenStudy, name: str, trial: int, state: TrialState) -> tuple[str, ...]:
-    """What is compared next; nothing where something waits to be compared, or all is done."""
+    """The next comparison; empty if one is waiting or all are done."""
     plan = study.plan
     is_over = state.is_finished or not missing(state, plan, trial)
     if plan.rules.design == "ranking" or is_over or state.offered:
@@ -257,11 +251,11 @@ def _next_comparison(study: OpenStudy, name: str, trial: int, state: TrialState)
 
 
 def _feedback(study: OpenStudy, state: TrialState) -> list[dict[str, Any]]:
-    """What others would say of each candidate of the practice, or of each comparison, beside what was said."""
+    """The typical and the given answer for each candidate or comparison of the practice."""
     assert study.plan.practice is not None, "trial 0 is the practice"
     expected = study.plan.practice.expected
     if study.plan.rules.design != "ranking":
-        return [_of_choice(choice, expected, _numbers(state.shown)) for choice in state.choices]
+        return [_of_choice(choice, expected, state.shown.index) for choice in state.choices]
     return [
         {
             "document": number,
@@ -274,14 +268,14 @@ def _feedback(study: OpenStudy, state: TrialState) -> list[dict[str, Any]]:
     ]
 
 
-def _of_choice(choice: ExpertChoice, expected: Mapping[str, str], number: Mapping[str, int]) -> dict[str, Any]:
+def _of_choice(choice: ExpertChoice, expected: Mapping[str, str], number: Callable[[str], int]) -> dict[str, Any]:
     """A comparison of the practice: right if nothing else in it was expected to resemble the query more."""
     levels = {document: VERDICTS.index(expected.get(document, "no")) for document in choice.documents}
     best = [document for document in choice.documents if levels[document] == min(levels.values())]
     return {
-        "documents": [number[document] for document in choice.documents],
-        "said": None if choice.best is None else number[choice.best],
-        "expected": [number[document] for document in best],
+        "documents": list(map(number, choice.documents)),
+        "said": None if choice.best is None else number(choice.best),
+        "expected": list(map(number, best)),
         "is_right": len(best) > 1 if choice.best is None else choice.best in best,
     }
 
@@ -291,7 +285,7 @@ def _of_choice(choice: ExpertChoice, expected: Mapping[str, str], number: Mappin
 
 @router.get("/api/trials/{trial}")
 def state(study: Served, who: Visiting, trial: int) -> Response:
-    """A trial as it stands."""
+    """The current state of a trial."""
     return JSONResponse(state_in_numbers(study, who, trial))
 
 
@@ -335,7 +329,7 @@ def differences(request: Request, study: Served, who: Visiting, trial: int, firs
 
 @router.get("/trials/{trial}/{place}/{kind}")
 def file(study: Served, who: Visiting, trial: int, place: str, kind: Literal["picture", "sound"]) -> Response:
-    """The picture or the sound of what is no melody."""
+    """The picture or the sound of an item that is not a melody."""
     item = study.shown(who.name, trial).item(place)
     name: str = getattr(item, kind)
     if not name:
@@ -346,7 +340,7 @@ def file(study: Served, who: Visiting, trial: int, place: str, kind: Literal["pi
     return FileResponse(found, media_type=media_type, headers={"Cache-Control": "private, max-age=3600"})
 
 
-# The state of health has a thread of its own: it does not wait behind a thousand people.
+# The state of health has a separate thread, so that it does not wait behind a thousand people.
 _HEALTH = ThreadPoolExecutor(1, "health")
 
 

@@ -13,7 +13,7 @@ async function refresh() {
     live.querySelectorAll(".scroll").forEach((each, number) => { each.scrollLeft = scrolled[number] ?? 0; });
     updated.textContent = "";
   } catch {
-    updated.textContent = "The numbers could not be brought up to date; please open the page again.";
+    updated.textContent = "The numbers could not be updated. Please open the page again.";
   }
 }
 

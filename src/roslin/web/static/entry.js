@@ -2,7 +2,7 @@
 // every change the server reads it, and the page shows the notation, or where it went wrong.
 
 import { History } from "./entry-history.js";
-import { _, ngettext } from "./words.js";
+import { _, language, ngettext, root } from "./words.js";
 
 const WAIT = 250; // milliseconds after the last change
 const TOO_MANY_REQUESTS = 429;
@@ -31,10 +31,10 @@ export function startEntry() {
   let isNarrow = drawing.clientWidth < NARROW;
 
   function address(format) {
-    const asked = new URLSearchParams({ q: text.value, notation: notation.value });
+    const asked = new URLSearchParams({ q: text.value, notation: notation.value, lang: language });
     if (format) asked.set("format", format);
     else if (isNarrow) asked.set("layout", "narrow");
-    return `/api/read?${asked}`;
+    return `${root}api/read?${asked}`;
   }
 
   function show(answer) {

@@ -1,5 +1,5 @@
 // The page of a list: that of an address as it is, or one's own, with notes, in an order of one's own.
-import { _, language } from "./words.js";
+import { _, language, root } from "./words.js";
 import { add, addressOf, copy, keep, kept } from "./own-list.js";
 
 const byId = id => document.getElementById(id);
@@ -76,7 +76,7 @@ async function draw() {
   }
   query.append("lang", language);
   try {
-    const response = await fetch(`/list/melodies?${query}`);
+    const response = await fetch(`${root}list/melodies?${query}`);
     if (!response.ok) throw new TypeError(response.statusText);
     listed.innerHTML = await response.text();
   } catch {

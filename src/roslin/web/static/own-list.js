@@ -1,8 +1,8 @@
 // A list of one's own, kept in this browser and nowhere else: ids in their order, each with a note.
 // Every page counts it beside its link; every card of results has a button that adds the melody or takes it out.
-import { _, ngettext } from "./words.js";
+import { _, ngettext, root } from "./words.js";
 
-const KEY = "roslin.list";
+const KEY = root === "/" ? "roslin.list" : `roslin.list ${root}`; // a site may have several collections
 const MOST = 200; // as many as an address can carry
 
 // Entries {id, note}; none where the browser keeps nothing, or something else.
@@ -39,7 +39,7 @@ export function remove(id) {
 
 export function addressOf(entries) {
   const ids = new URLSearchParams(entries.map(({ id }) => ["id", id]));
-  return `${location.origin}/list?${ids}`;
+  return `${location.origin}${root}list?${ids}`;
 }
 
 // Copy a text and say so in an element; where the browser does not let us, say that.

@@ -1,14 +1,14 @@
 // Results without loading the page again. The address always says what is shown, so it can be shared, and the back
 // button goes to the search before.
 
-import { _, language } from "./words.js";
+import { _, language, root } from "./words.js";
 
 const SLOW = 150; // milliseconds before the progress line shows
 
 const LINES = "application/x-ndjson"; // how far it is, as often as that changes, and last the page
 
 // What says how to compare, but not what is looked for: words and filters list melodies without a query, too.
-const HOW = ["notation", "matcher", "compare", "place", "key"];
+const HOW = ["notation", "matcher", "compare", "place", "key", "direction"];
 
 const byId = id => document.getElementById(id);
 
@@ -76,7 +76,7 @@ export function startResults(entry) {
     showProgress(0);
     const slow = setTimeout(() => hideProgress(false), SLOW);
     try {
-      const response = await fetch(inLanguage(`/results${search}`), { signal: own.signal, headers: { Accept: `${LINES}, text/html` } });
+      const response = await fetch(inLanguage(`${root}results${search}`), { signal: own.signal, headers: { Accept: `${LINES}, text/html` } });
       const type = response.headers.get("content-type");
       const page = type.startsWith(LINES)
         ? (await lastLine(response, ({ done }) => { if (own === waiting) showProgress(done); })).page
@@ -123,7 +123,7 @@ export function startResults(entry) {
   }
 
   function go(search) {
-    history.pushState(null, "", `/${search}`);
+    history.pushState(null, "", `${root}${search}`);
     load(search, true);
   }
 

@@ -22,7 +22,7 @@ if (box) {
 }
 
 let isSent = false;
-for (const form of document.querySelectorAll("form[action='/concordances/decide']")) {
+for (const form of document.querySelectorAll("form[action$='/concordances/decide']")) {
   form.addEventListener("submit", event => {
     if (isSent) event.preventDefault();
     isSent = true;

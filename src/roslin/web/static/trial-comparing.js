@@ -26,7 +26,7 @@ export class Comparing {
     announce(best === null ? _("No difference.") : _("{name} is more similar.", { name: Candidate(best) }));
     this.ask();
     if (this.trial.isComplete) {
-      announce(_("All comparisons are made."));
+      announce(_("All comparisons are done."));
       document.querySelector("#compare-done [data-finish]").focus();
     } else if (!document.activeElement?.offsetParent) {
       this.section.focus({ preventScroll: true });

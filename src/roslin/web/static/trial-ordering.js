@@ -408,7 +408,7 @@ export class Ordering {
     if (!answers.length) return false;
     this.answers = answers.slice(0, -1);
     this.render(this.trial.state);
-    announce(_("Answer taken back."));
+    announce(_("Answer undone."));
     this.ask();
     return true;
   }

@@ -2,6 +2,7 @@
 // people say.
 import { missing, placeOf, unplaced } from "./trial-state.js";
 import { Candidate, _, announce, candidate, ngettext } from "./trial-text.js";
+import { root } from "./words.js";
 import { copyOf } from "./trial-figures.js";
 
 const VERDICTS = {
@@ -94,7 +95,7 @@ export class Review {
   async finish() {
     const { status, body } = await this.trial.finish();
     if (status === 200 && body.feedback) this.showFeedback(body.feedback);
-    else if (status === 200) location.assign(body.next);
+    else if (status === 200) location.assign(root + body.next.slice(1));
   }
 
   // Most common answers of the practice, beside what was said.

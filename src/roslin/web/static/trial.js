@@ -2,6 +2,7 @@
 import { fold, missing, unplaced, unsorted } from "./trial-state.js";
 import { Queue, USES, newKey } from "./trial-queue.js";
 import { Candidate, _, announce, ngettext } from "./trial-text.js";
+import { root } from "./words.js";
 import { label, play, watchSizes, watchSounds } from "./trial-figures.js";
 import { Comparing } from "./trial-comparing.js";
 import { Differences } from "./trial-differences.js";
@@ -30,7 +31,7 @@ const trial = {
   // A study may show no differences; then the key for them does nothing.
   compare: (first, second) => differences?.open(first, second) ?? false,
   compared: (first, second) => decide({ kind: "compared", documents: [first, second].map(numberOf) }),
-  ask: path => call(`/api/trials/${given.trial}/${path}`),
+  ask: path => call(`api/trials/${given.trial}/${path}`),
   finish,
   bring: (card, block = "start") => card.scrollIntoView({ block }),
   top: () => top.getBoundingClientRect().bottom,
@@ -51,7 +52,7 @@ async function call(path, body) {
     keepalive: true, // it arrives even when the page is left
   };
   try {
-    const answer = await fetch(path, { ...options, credentials: "same-origin", cache: "no-store" });
+    const answer = await fetch(root + path, { ...options, credentials: "same-origin", cache: "no-store" });
     const isJson = answer.headers.get("content-type")?.startsWith("application/json");
     return {
       status: answer.status,
@@ -73,7 +74,7 @@ async function write(path, body) {
 }
 
 async function fetchState() {
-  const { status, body } = await call(`/api/trials/${given.trial}`);
+  const { status, body } = await call(`api/trials/${given.trial}`);
   if (status !== 200 || body.queue !== given.queue) return false; // or somebody else opened their link in this browser
   ({ log, sequence, csrf } = body);
   given.is_finished = body.is_finished;
@@ -83,7 +84,7 @@ async function fetchState() {
 
 const queue = new Queue({
   name: given.queue,
-  send: decisions => write(`/api/trials/${given.trial}/decisions`, { device: device(), decisions }),
+  send: decisions => write(`api/trials/${given.trial}/decisions`, { device: device(), decisions }),
   told: () => { refresh(); noticeOthers(); },
   confirmed: async (batch, answer) => {
     const others = answer.sequence - sequence - batch.length;
@@ -163,7 +164,7 @@ async function finish() {
   const trouble = element("trouble");
   trouble.hidden = true;
   let answer = { status: 0, body: {} };
-  if (!queue.length) answer = await write(`/api/trials/${given.trial}/finish`, { key: finishKey });
+  if (!queue.length) answer = await write(`api/trials/${given.trial}/finish`, { key: finishKey });
   if (answer.status === 409) {
     await fetchState();
     trouble.textContent = _("Not everything is judged yet.");

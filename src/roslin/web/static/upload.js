@@ -1,7 +1,7 @@
 // A file becomes queries to choose from. It is read by the server and not kept there.
 
 import { asList } from "./entry.js";
-import { _, ngettext } from "./words.js";
+import { _, language, ngettext, root } from "./words.js";
 
 const byId = id => document.getElementById(id);
 
@@ -27,7 +27,7 @@ export function startUpload(entry) {
     say(_("Reading {name} …", chosen));
     choose.hidden = true;
     try {
-      const response = await fetch("/api/read", { method: "POST", body });
+      const response = await fetch(`${root}api/read?lang=${language}`, { method: "POST", body });
       const answer = await response.json();
       if (!response.ok) {
         say(answer.error.message, true);

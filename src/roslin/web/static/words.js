@@ -4,6 +4,9 @@ const words = JSON.parse(document.getElementById("words")?.textContent || "{}");
 
 export const language = document.documentElement.lang;
 
+// The path at which the addresses of the server begin: "/", or "/tunes/" below a path of another site.
+export const { root } = document.documentElement.dataset;
+
 // A sentence with its values filled in.
 export function _(text, values = {}) {
   return fill(words[text] || text, values);

@@ -1,1 +1,0 @@
-"""Matchers that align the shapes of short groups of notes, after MelodyShape."""
