@@ -203,3 +203,9 @@ def test_what_the_notes_that_coincide_find_is_named(starter: Path, tmp_path: Pat
     assert "found by the notes that coincide in time" in listed.stderr
     explained = roslin("explain", starter, "roslin-castle", "--file", query).stdout.splitlines()
     assert explained[-1] == "Found by the notes that coincide in time: --matcher p2 shows them."
+
+
+@pytest.mark.long
+def test_id_and_query_in_the_other_order(starter: Path) -> None:
+    asked = ("frere-jacques", "'4CDEC/CDEC")
+    assert roslin("explain", starter, *reversed(asked)).stdout == roslin("explain", starter, *asked).stdout

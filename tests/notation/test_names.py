@@ -59,6 +59,8 @@ def pitches(text: str) -> list[int]:
         ("sol la", [67, 69]),
         ("C c c' C,", [36, 48, 60, 24]),
         ("cisis eses deses", [62, 62, 60]),
+        ("60 60 67 67 69 69 67", [60, 60, 67, 67, 69, 69, 67]),
+        ("60, 61, 62,63 | 64-65", [60, 61, 62, 63, 64, 65]),
     ],
 )
 def test_tunes_that_everybody_knows(text: str, expected: list[int]) -> None:
@@ -70,6 +72,7 @@ def test_tunes_that_everybody_knows(text: str, expected: list[int]) -> None:
     [
         ("c d e h", ["read 'c d e h' as German note names: C4 D4 E4 B3 at line 1, column 1"]),
         ("d4 f#4 a4", ["read 'd4 f#4 a4' as note names: D4 F♯4 A4 at line 1, column 1"]),
+        ("71 70 71", ["read '71 70 71' as MIDI numbers: B4 B♭4 B4 at line 1, column 1"]),
         ("do4 re4 mi4", ["read 'do4 re4 mi4' as syllables: C4 D4 E4 at line 1, column 1"]),
         ("g4 a4 b4", ["read 'b4' as B natural, as in English; German writes h at line 1, column 7"]),
         ("h4 a4\nb4", ["read 'b4' as B flat, as in German at line 2, column 1"]),

@@ -102,8 +102,10 @@ def test_what_people_have_is_read_and_told(text: str, pitches: list[int], lines:
         ("4-", "no notes; expected at least one note"),
         ("%G-2 '4CDEF\n%G-2 '4CDEF", "several melodies; expected one melody"),
         ("X:1\nK:C\nCDE\n\nX:2\nK:C\nFGA", "several melodies; expected one melody"),
-        ("Sol majeur", "not music"),
+        ("Sol majeur", "not music; expected notes, such as c c g g a a g; found 'Sol majeur'"),
         ("so lala", "not music"),
+        ("Ah! vous dirai-je, maman", "not music"),
+        ("1 2 3", "no notes"),
         ("ZZ\n4ZZ", "1, column 1: no notes"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -264,6 +264,8 @@ def explain_command(
 
     chosen, is_cut = wanted
     with Collection(collection) as opened:
+        if candidate not in opened and asked.text is not None and asked.text in opened:  # typed in the other order
+            candidate, asked = asked.text, replace(asked, text=candidate)
         found = asked.readings(opened, options)
         query, count = found[0], 1
         if not is_cut and chosen.estimates_chance and not asked.itself and has_readings(found):

@@ -8,6 +8,7 @@ bemolle, sharp, flat. Ambiguous names are reported.
     c' C,    marks: c' is middle C, c the octave below, C the one below that
     c d e    no octave at all: each note is the closest to the one before, at most a fourth away; `in_other_octaves` has
              the likeliest of the other readings
+    60 62 64 numbers of MIDI, 60 for middle C, if the text has nothing else
 
 Names have no lengths: every note is a quarter.
 """
@@ -71,6 +72,10 @@ _UP_TO_NEXT = re.compile(r"[^\s|/;]+")
 _ONE_NAME = rf"[^,\s]+(?:\s+(?:{_SHARP_WORDS}|{_FLAT_WORDS}))?"
 _LIST = re.compile(rf"\s*{_ONE_NAME}(?:,\s+{_ONE_NAME})+,?\s*", re.IGNORECASE)
 _ACCIDENTALS = str.maketrans({"♯": "#", "♭": "b"})
+_NUMBER = re.compile(r"[0-9]+")
+_NUMBERS = re.compile(r"\s*[0-9]+(?:[\s,;|\-]+[0-9]+)+[\s,;|]*")
+_OF_A_PIANO = range(21, 109)  # MIDI numbers
+_TWELVE = ("c", "c#", "d", "eb", "e", "f", "f#", "g", "g#", "a", "bb", "b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,10 @@ class _Names:
         return any(name.octave and not name.octave.isdigit() for name in self.names)
 
     @property
+    def are_midi_numbers(self) -> bool:
+        return self.names[0].word.isdigit()
+
+    @property
     def have_no_octave(self) -> bool:
         return not any(name.octave for name in self.names)
 
@@ -128,10 +137,13 @@ def looks_like_names(head: bytes) -> bool:
 
     >>> [looks_like_names(text) for text in (b"c d e", b"do re mi", b"CDE", b"c d e | f", b"C2 D2 E2", b"as you like")]
     [True, True, False, False, False, False]
+    >>> [looks_like_names(text) for text in (b"60 62 64", b"60, 62, 64", b"1 2 3", b"60 62")]
+    [True, True, False, False]
     """
     found = _scanned(head.decode(errors="replace"))
     others = found.others[:-1] if len(head) >= _LONG_HEAD else found.others  # its end may be within a word
-    least = _LEAST_SYLLABLES if all(name.is_syllable for name in found.names) else _LEAST_NOTES
+    are_words = all(name.is_syllable and not name.word.isdigit() for name in found.names)
+    least = _LEAST_SYLLABLES if are_words else _LEAST_NOTES
     if len(found.names) < least or others:
         return False
     if not found.are_plain_letters:
@@ -237,6 +249,8 @@ def with_octaves(melody: Melody, most: int = 40) -> str:
 
 def _scanned(text: str) -> _Names:
     written = _on_a_keyboard(text)
+    if _NUMBERS.fullmatch(written) and (numbers := _midi_numbers(written)):
+        return _Names(numbers, (), has_bars=False)
     names: list[_Name] = []
     others: list[tuple[str, int]] = []
     position = 0
@@ -252,6 +266,20 @@ def _scanned(text: str) -> _Names:
             others.append((other[0], position + 1))
             position = other.end()
     return _Names(tuple(names), tuple(others), "|" in text or "/" in text)
+
+
+def _midi_numbers(text: str) -> tuple[_Name, ...]:
+    """The names of MIDI numbers; none if one of them is beyond the keys of a piano."""
+    found = [(word[0], word.start() + 1) for word in _NUMBER.finditer(text)]
+    if not all(len(word) <= 3 and int(word) in _OF_A_PIANO for word, _ in found):
+        return ()
+    return tuple(_midi_number(word, column) for word, column in found)
+
+
+def _midi_number(word: str, column: int) -> _Name:
+    octave, within = divmod(int(word), 12)
+    name = _TWELVE[within]
+    return _Name(word, name[0].upper(), _SIGNS[name[1:]], str(octave - 1), column, True, name[1:], name)
 
 
 def _on_a_keyboard(text: str) -> str:
@@ -343,7 +371,9 @@ def _octave(name: _Name, found: _Names, place: int, last: int | None) -> int:
 def _told(
     text: str, found: _Names, pitches: list[tuple[int, int, int]], *, is_nearest: bool = True
 ) -> Iterator[Problem]:
-    kind = "syllables" if found.names[0].is_syllable else "German note names" if found.is_german else "note names"
+    kind = "German note names" if found.is_german else "note names"
+    if found.names[0].is_syllable:
+        kind = "MIDI numbers" if found.are_midi_numbers else "syllables"
     shown = [note_name(pitch_numbers(*pitch)[1]) for pitch in pitches[:_NAMES_SHOWN]]
     names = " ".join([*shown, "…"] if len(pitches) > _NAMES_SHOWN else shown)
     first = " ".join(text.split())

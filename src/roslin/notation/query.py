@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 import numpy as np
 
 from roslin.display.words import N_, _
-from roslin.errors import NotationError, Problem, TimeLimitError
+from roslin.errors import NotationError, Problem, TimeLimitError, shortened
 from roslin.melody import Melody
 from roslin.notation import Options, Record, Source, is_path, records
 from roslin.notation.names import in_octaves_of, in_other_octaves, with_octaves
@@ -41,6 +41,7 @@ _LIKELIER = 10.0  # by so much: of 200 queries of 8 notes with a wrong one, none
 _LEAST_TIED = 3  # fewer notes are no evidence
 _OCTAVES_FROM = 10  # results
 _KINDS = {"names": N_("note names with octaves"), "abc": N_("ABC with lengths"), "pae": "Plaine & Easie"}
+_WORDS = re.compile(r"[^\W\d_]{2,}(?:[\s'’.,-]+[^\W\d_]+)*[\s.!?]*")  # a title, say
 _HEADER = re.compile(r"\s*(?:[%@$‡{\[]|03[16]\b|[A-Zm]:)")
 
 
@@ -53,6 +54,8 @@ def read_query(text: str, format: str | None = None, *, strict: bool = False) ->
     data = text.encode(errors="replace")
     # One more than needed, to see whether there are several.
     found = list(islice(records(data, format, strict=strict), 2)) if text.strip() else []
+    if format is None and len(found) == 1 and found[0].melody is None and _WORDS.fullmatch(text):
+        raise refusal("not music", "notes, such as c c g g a a g", repr(shortened(text.strip(), 40)))
     notation = next((record.melody.notation for record in found if record.melody is not None), "pae")
     if len(found) == 2 and not strict and (format or notation) == "pae":
         found = _of_lines(text) or found

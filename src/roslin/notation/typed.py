@@ -22,7 +22,7 @@ from roslin.notation.record import MAX_PROBLEMS
 _STARTS_PLAINE_AND_EASIE = re.compile(
     r"\s*(?:['\",]*[0-9]|[',]+[A-Ga-g]|\"[A-Ga-g](?![^\"\s]{0,8}\")|!(?![a-z.()<>+]+!)|[%@$\[{<=\-])"
 )
-_ONLY_PLAINE_AND_EASIE = re.compile(r"\s*(?:%[A-Ga-g][-+*:]?[1-5]|['\",]*[0-9]|[',]+[A-G])")
+_ONLY_PLAINE_AND_EASIE = re.compile(r"(?![0-9\s,;|\-]+$)\s*(?:%[A-Ga-g][-+*:]?[1-5]|['\",]*[0-9]|[',]+[A-G])")
 _FIELD = re.compile(r"^\s*[A-Za-z]:", re.MULTILINE)
 _CHORD_SYMBOL = r"\"[A-G][#b]?(?:maj|min|dim|aug|sus|m|[0-9+]|/[A-G][#b]?)*\""
 _TEXT = re.compile(rf"{_CHORD_SYMBOL}|![^!\s]*!")

@@ -61,7 +61,7 @@ export function startResults(entry) {
     progress.firstElementChild.setAttribute("width", `${percent}%`);
     if (done) progress.setAttribute("aria-valuenow", percent);
     else progress.removeAttribute("aria-valuenow");
-    share.textContent = !done ? _("Searching …") : percent < 100 ? _("Searching, {percent} %", { percent }) : _("Drawing …");
+    share.textContent = !done ? _("Searching …") : percent < 100 ? _("Searching, {percent}%", { percent }) : _("Drawing …");
   }
 
   function hideProgress(isHidden) {
@@ -171,4 +171,7 @@ export function startResults(entry) {
     load(location.search, false);
   });
   matcher.addEventListener("change", tellMatcher);
+  // A link to a search shows its results: the form above them is longer than a screen.
+  const [opening] = performance.getEntriesByType("navigation");
+  if (opening?.type === "navigate" && !location.hash && byId("results-heading")) results.scrollIntoView();
 }
