@@ -46,7 +46,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_rankings_go_straight_into_the_truth_layer(store: EventStore, tmp_path: Path) -> None:
     done = export_study(store, tmp_path / "out")
-    assert done.rows["rankings"] == 3 * 3 * 4
+    assert done["rankings"] == 3 * 3 * 4
     said = read_rankings(tmp_path / "out" / "rankings.csv")
     assert said.experts == ("expert-001", "expert-002", "expert-003")
     assert set(said["q1"].documents) == {"q1", "q1-1", "q1-2", "q1-3"}
@@ -300,7 +300,8 @@ def test_the_manifest_holds(store: EventStore, tmp_path: Path) -> None:
 
 def test_every_column_is_described(store: EventStore, tmp_path: Path) -> None:
     variables = variables_of(store.plan)
-    readme = export_study(store, tmp_path / "out").folder.joinpath("README.md").read_text()
+    export_study(store, tmp_path / "out")
+    readme = (tmp_path / "out" / "README.md").read_text()
     tables = study_tables(store.plan, list(store.histories()), participants=True)
     for name, table in tables.items():
         assert f"## {name}" in readme
@@ -312,7 +313,8 @@ def test_every_column_is_described(store: EventStore, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_rows_are_found_by_their_keys(store: EventStore, tmp_path: Path) -> None:
     names = set()
-    outs = [export_study(store, tmp_path / "out", unfinished=True).folder]
+    export_study(store, tmp_path / "out", unfinished=True)
+    outs = [tmp_path / "out"]
     for design, size in (("pairs", 2), ("triplets", 3)):
         (tmp_path / design).mkdir()
         outs.append(compared(tmp_path / design, design, size))
@@ -350,7 +352,8 @@ def psych_ds_errors(folder: Path) -> list[str]:
 
 
 def test_the_rules_of_psych_ds_are_kept(store: EventStore, tmp_path: Path) -> None:
-    out = export_study(store, tmp_path / "out", "psych-ds").folder
+    out = tmp_path / "out"
+    export_study(store, out, "psych-ds")
     assert psych_ds_errors(out) == []
     described = json.loads((out / "dataset_description.json").read_text())
     assert described["name"] == "A small study"

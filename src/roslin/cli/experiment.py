@@ -309,7 +309,7 @@ def export_study_command(
 
         done = export_study(store, output, format, unfinished=unfinished, participants=with_participants)
         design = store.plan.rules.design
-    for name, rows in done.rows.items():
+    for name, rows in done.items():
         typer.echo(f"{name}: {counted(rows, 'row')}")
     if format == "csv":
         following = "group" if design == "ranking" else "votes"

@@ -24,13 +24,13 @@ from xml.sax.saxutils import escape, quoteattr
 from roslin.concordances.concordance import Concordances, SourceRecord
 from roslin.concordances.groups import TuneGroup
 from roslin.concordances.review import Review
+from roslin.display.table import tame
 from roslin.display.text import for_xml
 from roslin.errors import UnknownNameError
 from roslin.rows import replacing, to_word
 
 Row = dict[str, Any]
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}  # of GraphML
 
 # The columns of each kind of row with their types; empty tables also have them.
@@ -213,7 +213,7 @@ def _write_table(what: str, found: Concordances, review: Review, file: IO[str]) 
 def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return tame(value)
 
 
 def _members(found: Concordances) -> list[int]:

@@ -19,6 +19,7 @@ from typing import Any, Literal, Self
 
 from roslin.errors import ArgumentError, UnknownNameError
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how the cells begin that a spreadsheet runs
 FrameLibrary = Literal["pandas", "polars"]
 _LIBRARIES = ("pandas", "polars")
 _WIDEST = 50
@@ -30,6 +31,11 @@ _SPECIAL_IN_LATEX = str.maketrans(
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )
+
+
+def tame(cell: Any) -> Any:
+    """A cell that no spreadsheet runs as a formula: people type anything."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
 @dataclass(frozen=True, slots=True)

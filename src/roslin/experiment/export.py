@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from roslin.display.table import Table
+from roslin.display.table import Table, tame
 from roslin.display.text import counted
 from roslin.errors import ExperimentError, MissingExtraError, UnknownNameError
 from roslin.experiment.events import receipt_of
@@ -31,24 +31,13 @@ from roslin.experiment.plan import StudyPlan
 from roslin.experiment.results import KEYS, TABLES, History, answer_columns, study_tables, variables_of
 from roslin.experiment.store import EventStore
 
-# Spreadsheets run cells that begin with these characters as formulas.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _NOT_IN_A_KEYWORD = re.compile("[^a-zA-Z0-9]")
-_MANIFEST = "manifest.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """The result of an export: rows by table."""
-
-    folder: Path
-    rows: dict[str, int]
 
 
 def export_study(
     store: EventStore, folder: Path, format: str = "csv", *, unfinished: bool = False, participants: bool = False
-) -> Exported:
-    """Write a study into a new or empty folder."""
+) -> dict[str, int]:
+    """Write a study into a new or empty folder; returns the number of rows of each table."""
     if format not in EXPORTS:
         raise UnknownNameError("format", format, EXPORTS)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -56,34 +45,33 @@ def export_study(
     plan = store.plan
     histories = list(store.histories())
     tables = study_tables(plan, histories, store.consents(), unfinished=unfinished, participants=participants)
+    rows = {name: len(table.rows) for name, table in tables.items()}
     with new_folder(folder) as prepared:
-        manifest = EXPORTS[format](plan, tables, prepared)
-        rows = {name: len(table.rows) for name, table in tables.items()}
+        EXPORTS[format](plan, tables, prepared)
+        plans, manifests = ("materials", "documentation") if format == "psych-ds" else ("", "")
+        _write(prepared / plans / "plan.json", plan.to_json())
+        _write(prepared / "README.md", _readme(plan, tables, unfinished))
         about = {"unfinished": unfinished, "participants": participants, "rows": rows}
-        (prepared / "README.md").write_text(_readme(plan, tables, unfinished), encoding="utf-8", newline="\n")
-        _write_json(prepared / manifest, _manifest(plan, prepared, format) | about)
+        manifest = _manifest(plan, prepared, format) | about
+        _write(prepared / manifests / "manifest.json", _as_text(manifest))
         prepared.chmod(0o755)
-    return Exported(folder, rows)
+    return rows
 
 
-# -- formats: each writes its tables and returns the place of the manifest --------------------------------------------
+# -- formats -----------------------------------------------------------------------------------------------------------
 
 
-def _as_csv(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> Path:
+def _as_csv(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> None:
     for name, table in tables.items():
-        (folder / f"{name}.csv").write_text(_csv(plan, name, table), encoding="utf-8", newline="\n")
-    (folder / "plan.json").write_text(plan.to_json(), encoding="utf-8", newline="\n")
-    return Path(_MANIFEST)
+        _write(folder / f"{name}.csv", _csv(plan, name, table))
 
 
-def _as_json(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> Path:
+def _as_json(_plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> None:
     for name, table in tables.items():
-        (folder / f"{name}.json").write_text(_whole(table.to_json()), encoding="utf-8", newline="\n")
-    (folder / "plan.json").write_text(plan.to_json(), encoding="utf-8", newline="\n")
-    return Path(_MANIFEST)
+        _write(folder / f"{name}.json", _whole(table.to_json()))
 
 
-def _as_parquet(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> Path:
+def _as_parquet(_plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> None:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -99,19 +87,15 @@ def _as_parquet(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> P
             one = float if kinds == {int, float} else str if len(kinds) > 1 else None
             columns[column] = [cell if cell is None or one is None else one(cell) for cell in cells]
         parquet.write_table(pyarrow.table(columns), folder / f"{name}.parquet")
-    (folder / "plan.json").write_text(plan.to_json(), encoding="utf-8", newline="\n")
-    return Path(_MANIFEST)
 
 
-def _as_psych_ds(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> Path:
+def _as_psych_ds(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> None:
     study = _NOT_IN_A_KEYWORD.sub("", plan.name) or "study"
     for part in ("data", "materials", "documentation"):
         (folder / part).mkdir()
     for name, table in tables.items():
-        described = _NOT_IN_A_KEYWORD.sub("", name)
-        path = folder / "data" / f"study-{study}_description-{described}_data.csv"
-        path.write_text(_csv(plan, name, table), encoding="utf-8", newline="\n")
-    (folder / "materials" / "plan.json").write_text(plan.to_json(), encoding="utf-8", newline="\n")
+        keyword = _NOT_IN_A_KEYWORD.sub("", name)
+        _write(folder / "data" / f"study-{study}_description-{keyword}_data.csv", _csv(plan, name, table))
     variables = variables_of(plan)
     measured = [
         {
@@ -123,24 +107,21 @@ def _as_psych_ds(plan: StudyPlan, tables: Mapping[str, Table], folder: Path) -> 
         for column in dict.fromkeys(column for table in tables.values() for column in table.columns)
     ]
     title = plan.text(plan.title, plan.languages[0])
-    _write_json(
-        folder / "dataset_description.json",
-        {
-            "@context": "https://schema.org/",
-            "@type": "Dataset",
-            "name": title or plan.name,
-            "description": f"Judgements of similarity that experts made in the study {plan.name!r}. "
-            + " ".join(f"{name}: {TABLES[name]}" for name in tables),
-            "schemaVersion": "Psych-DS 1.5.1",
-            "dateCreated": datetime.now(UTC).date().isoformat(),
-            "keywords": ["similarity", "ground truth", plan.rules.design],
-            "variableMeasured": measured,
-        },
-    )
-    return Path("documentation") / _MANIFEST
+    described = {
+        "@context": "https://schema.org/",
+        "@type": "Dataset",
+        "name": title or plan.name,
+        "description": f"Judgements of similarity that experts made in the study {plan.name!r}. "
+        + " ".join(f"{name}: {TABLES[name]}" for name in tables),
+        "schemaVersion": "Psych-DS 1.5.1",
+        "dateCreated": datetime.now(UTC).date().isoformat(),
+        "keywords": ["similarity", "ground truth", plan.rules.design],
+        "variableMeasured": measured,
+    }
+    _write(folder / "dataset_description.json", _as_text(described))
 
 
-EXPORTS: dict[str, Callable[[StudyPlan, Mapping[str, Table], Path], Path]] = {
+EXPORTS: dict[str, Callable[[StudyPlan, Mapping[str, Table], Path], None]] = {
     "csv": _as_csv,
     "json": _as_json,
     "parquet": _as_parquet,
@@ -152,15 +133,9 @@ def _csv(plan: StudyPlan, name: str, table: Table) -> str:
     """A table as CSV. Typed answers are protected from being run as formulas."""
     if name == "experts":
         typed = {*answer_columns(plan).values(), "participant"}
-        rows = tuple(
-            {column: _tame(cell) if column in typed else cell for column, cell in row.items()} for row in table.rows
-        )
-        table = replace(table, rows=rows)
+        safe = ({name: tame(cell) if name in typed else cell for name, cell in row.items()} for row in table.rows)
+        table = replace(table, rows=tuple(safe))
     return _whole(table.to_csv())
-
-
-def _tame(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
 def _whole(text: str) -> str:
@@ -168,8 +143,12 @@ def _whole(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
+def _as_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _manifest(plan: StudyPlan, folder: Path, format: str) -> dict[str, Any]:
@@ -204,15 +183,8 @@ def _readme(plan: StudyPlan, tables: Mapping[str, Table], unfinished: bool) -> s
     ]
     for name, table in tables.items():
         key = ", ".join(f"`{column}`" for column in KEYS[name])
-        lines += [
-            "",
-            f"## {name}",
-            "",
-            f"{TABLES[name]} {counted(len(table.rows), 'row')}, each with its own {key}.",
-            "",
-        ]
-        lines.append("| column | meaning | unit |")
-        lines.append("|---|---|---|")
+        rows = f"{TABLES[name]} {counted(len(table.rows), 'row')}, each with its own {key}."
+        lines += ["", f"## {name}", "", rows, "", "| column | meaning | unit |", "|---|---|---|"]
         for column in table.columns:
             meaning = variables[column].description.replace("|", "\\|").replace("\n", " ")
             lines.append(f"| `{column}` | {meaning} | {variables[column].unit} |")
@@ -249,7 +221,6 @@ class Reconciled:
     missing: tuple[str, ...]
 
     def count(self, verdict: CodeVerdict) -> int:
-        """The number of lines with a verdict."""
         return sum(each.verdict == verdict for each in self.codes)
 
 
