@@ -2,7 +2,7 @@
 
 plan         the decisions of the experimenter, frozen; who judges which query next
 study_toml   every key of study.toml, checked and read
-planning     from the file to the plan: candidates and practice; `material` has the melodies and files
+planning     from the file to the plan: material, candidates and practice
 folder       all of it in one folder, made whole or not at all; the example to start from
 events       what a participant did, and the state that follows
 comparisons  which two or three candidates a participant compares next

@@ -118,7 +118,6 @@ class _Bot:
         self.found = Visit(name)
 
     def visit(self, path: str) -> Visit:
-        """Go through the study from a personal link."""
         try:
             self._study(path)
         except _LeftError:
@@ -272,7 +271,6 @@ class Opinion:
         return self.merits[document] - self.crowding * near / max(len(others), 1)
 
     def best(self, documents: Sequence[str]) -> str:
-        """The most similar document."""
         return max(documents, key=lambda id: self.merit(id, documents))
 
 

@@ -34,10 +34,7 @@ _DRAWN_STRENGTHS = 48
 
 
 def is_check(turn: int, wanted: int, *seed: object) -> bool:
-    """Whether the comparison of a turn (from 0) is a check of attention.
-
-    `seed`: as in `next_comparison`, and the query.
-    """
+    """Whether the comparison of a turn (from 0) is a check of attention. `seed`: as below, and the query."""
     checks = -(-wanted // _CHECKED)
     return wanted > checks and turn in chance_of(*seed, "checks").permutation(wanted)[:checks]
 
@@ -52,9 +49,8 @@ def next_comparison(
 ) -> tuple[str, ...]:
     """The documents that a participant compares next; none if all comparisons were made.
 
-    `everybody`: the choices of all participants for this query, including those of this one (`own`). `seed`: the seed
-    of the study and the name of the participant. `among`: a document that must be included, unless all its comparisons
-    were made. The same arguments give the same answer.
+    `everybody`: the choices of all participants for this query, with those of this one (`own`). `seed`: the seed of the
+    study and the name of the participant. `among`: a document to include while it has comparisons left.
     """
     names = tuple(sorted(documents))
     place = {name: k for k, name in enumerate(names)}
@@ -66,8 +62,9 @@ def next_comparison(
         checks = sets[(sets == place[among]).any(axis=1)]
         sets = checks if len(checks) else sets
     chance = chance_of(*seed, len(mine))
-    spans = _spans(sets, _parts(len(names), [[place[name] for name in choice.documents] for choice in choices]))
-    sets = sets[spans == spans.max()]
+    parts = _parts(len(names), [[place[name] for name in choice.documents] for choice in choices])
+    linked = np.count_nonzero(np.diff(np.sort(parts[sets], axis=1), axis=1), axis=1)  # parts by each set, less one
+    sets = sets[linked == linked.max()]
     if len(sets) > _SETS:
         sets = sets[chance.choice(len(sets), _SETS, replace=False)]
     best = sets[int(np.argmax(_gains(sets, *fitted_strengths(names, choices), chance)))]
@@ -119,7 +116,6 @@ def _unasked(count: int, size: int, asked: Iterable[Sequence[int]]) -> Numbers:
 
 
 def _together(count: int, asked: Iterable[Sequence[int]]) -> Flags:
-    """Which pairs were compared."""
     together = np.zeros((count, count), dtype=bool)
     for places in asked:
         together[np.ix_(places, places)] = True
@@ -132,13 +128,6 @@ def _parts(count: int, asked: Iterable[Sequence[int]]) -> Numbers:
 
     parts: Numbers = connected_components(_together(count, asked), directed=False)[1]
     return parts
-
-
-def _spans(sets: Numbers, parts: Numbers) -> Numbers:
-    """The number of parts that each set links."""
-    ordered = np.sort(parts[sets], axis=1)
-    spans: Numbers = 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
-    return spans
 
 
 def _gains(sets: Numbers, means: Floats, covariance: Floats, chance: np.random.Generator) -> Floats:

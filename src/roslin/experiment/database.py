@@ -165,12 +165,10 @@ class StudyDatabase:
         self._turn = threading.Lock() if self.is_sqlite else nullcontext()
 
     def close(self) -> None:
-        """Give the connections back."""
         self.engine.dispose()
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is a file of SQLite."""
         return self.engine.dialect.name == "sqlite"
 
     @contextmanager
@@ -199,7 +197,6 @@ class StudyDatabase:
 
     @property
     def shown(self) -> str:
-        """The address without a password."""
         return without_password(self.engine.url)
 
     def check(self) -> None:

@@ -79,7 +79,6 @@ class TrialState:
 
     @property
     def placed(self) -> set[str]:
-        """The documents of the list."""
         return {document for group in self.groups for document in group}
 
 

@@ -37,9 +37,8 @@ from roslin.collection.files import sync, write_text
 from roslin.display.table import Table
 from roslin.errors import CollectionError, ExperimentError, UnknownNameError
 from roslin.experiment.database import without_password
-from roslin.experiment.material import Material, open_material
 from roslin.experiment.plan import StudyPlan
-from roslin.experiment.planning import POOL_COLUMNS, Planned, PoolRow, planned
+from roslin.experiment.planning import POOL_COLUMNS, Material, Planned, PoolRow, open_material, planned
 from roslin.experiment.store import EventStore
 from roslin.experiment.study_toml import StudyDraft, asked_pools, read_study
 from roslin.melody import Melody
@@ -86,7 +85,6 @@ class StudyFolder:
 
     @property
     def own_database(self) -> str:
-        """The address of the SQLite file in the folder."""
         return f"sqlite:///{self.path / 'study.db'}"
 
     @property
@@ -126,7 +124,6 @@ class StudyFolder:
         return self._melodies[id]
 
     def file(self, name: str) -> Path:
-        """A picture or a sound of the plan."""
         if name not in self._files:
             raise UnknownNameError("file", name, ["those that the plan names"])
         return self.path / "files" / name
@@ -138,11 +135,9 @@ class StudyFolder:
         return {name for item in items for name in (item.picture, item.sound) if name}
 
     def check_password(self, text: str) -> bool:
-        """Whether this is the secret of the dashboard."""
         return is_password(text, (self.path / "password").read_text(encoding="ascii"))
 
     def close(self) -> None:
-        """Close the melodies."""
         if self._melodies is not None:
             self._melodies.close()
 
@@ -179,14 +174,18 @@ def create_study(
         raise ExperimentError(
             f"{target}: this is no study; expected a name that is free, or a study to bring up to date"
         )
-    key = _kept_key(target)
+    kept = target / "key"
+    key = bytes.fromhex(kept.read_text(encoding="ascii")) if kept.is_file() else secrets.token_bytes(32)
     tell = progress or (lambda *_: None)
     with open_material(draft, key) as material:
         if target.exists():
             return _brought_up_to_date(target, draft, material, database, tell)
         made = planned(draft, material, {}, tell)
         password = "-".join("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(4))
-        _publish_new(target, made, material, key, password)
+        with new_folder(target) as prepared:
+            _write_secret(prepared / "key", key.hex())
+            _write_secret(prepared / "password", hashed(password))
+            _write_content(prepared, made, material)
     if database:
         with StudyFolder(target) as study:
             study.settle(database)
@@ -220,19 +219,6 @@ def _ending_in_order() -> Iterator[None]:
 
 
 # -- on disk --------------------------------------------------------------------------------------------------------
-
-
-def _kept_key(target: Path) -> bytes:
-    if (target / "key").is_file():
-        return bytes.fromhex((target / "key").read_text(encoding="ascii"))
-    return secrets.token_bytes(32)
-
-
-def _publish_new(target: Path, made: Planned, material: Material, key: bytes, password: str) -> None:
-    with new_folder(target) as prepared:
-        _write_secret(prepared / "key", key.hex())
-        _write_secret(prepared / "password", hashed(password))
-        _write_content(prepared, made, material)
 
 
 @contextmanager

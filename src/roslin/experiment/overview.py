@@ -24,7 +24,6 @@ from roslin.truth.grouping import method_named
 from roslin.truth.model import Groups
 from roslin.truth.rankings import as_rankings
 from roslin.truth.study import Study, study_rankings, study_votes
-from roslin.truth.tables import Neighbours
 
 _STUCK_MS = 3 * HOUR_MS  # participants who began and were silent for this long
 
@@ -63,7 +62,6 @@ class PersonProgress:
 
     @property
     def words(self) -> str:
-        """The stage in words."""
         if self.silent_ms is None:
             return "has not come yet"
         if self.position.stage == "done":
@@ -104,12 +102,10 @@ class StudyOverview:
 
     @property
     def finished(self) -> int:
-        """Trials that count."""
         return sum(each.finished for each in self.queries)
 
     @property
     def wanted(self) -> int:
-        """Trials that the quota asks for."""
         return sum(each.quota for each in self.queries)
 
     @property
@@ -131,18 +127,15 @@ class StudyOverview:
 
     @property
     def table(self) -> Table:
-        """A row for each query."""
         columns = ("query", "finished", "running", "quota", "median_seconds", "checks", "failed")
         return Table.of(columns, map(attrgetter(*columns), self.queries), "Queries", key="queries")
 
     @property
     def funnel_table(self) -> Table:
-        """A row for each step of the study."""
         return Table.of(("step", "experts"), self.funnel, "Progress of participants", key="funnel")
 
     @property
     def people_table(self) -> Table:
-        """A row for each expert."""
         rows = ([of(each) for of in _PERSON_COLUMNS.values()] for each in self.people)
         return Table.of(tuple(_PERSON_COLUMNS), rows, "People", key="people")
 
@@ -261,7 +254,6 @@ class QueryFinding:
 
     @property
     def outlook(self) -> str:
-        """The effect of more participants, in words."""
         if not self.apart:
             return ""
         (_, now), *later = self.apart
@@ -291,8 +283,7 @@ def findings_in_turn(
 ) -> Iterator[Findings]:
     """Groups from ranks, as `roslin truth group` makes them, or from votes by Bradley-Terry.
 
-    Yields the findings after each query, and at the end those of all. Results in `known` are reused if their trials are
-    the same.
+    Yields the findings after each query, and those of all at the end. `known` results of the same trials are reused.
     """
     of_query: dict[str, list[TrialRecord]] = {task.query.id: [] for task in plan.tasks}
     finished = [record for record in records if record.state.is_finished]
@@ -332,16 +323,10 @@ def _of_ranks(
 ) -> QueryFinding:
     study = study_rankings(rank_rows(records), replace(_METHOD, attention=False), shuffles)
     each = study.queries[query]
-    apart = tuple(_apart(each.neighbours))
-    value = each.consistency.value
-    return QueryFinding(
-        query, of, study.truth[query], each.sentence, each.agreement, value, apart, len(each.neighbours), study
-    )
-
-
-def _apart(neighbours: Sequence[Neighbours]) -> Iterable[tuple[int, int]]:
-    for more in MORE_EXPERTS if neighbours else ():
-        yield more, sum(pair.more is not None and pair.more <= more for pair in neighbours)
+    needed = [pair.more for pair in each.neighbours]
+    apart = [(more, sum(least is not None and least <= more for least in needed)) for more in MORE_EXPERTS]
+    said = study.truth[query], each.sentence, each.agreement, each.consistency.value
+    return QueryFinding(query, of, *said, tuple(apart) if needed else (), len(needed), study)
 
 
 def _of_votes(

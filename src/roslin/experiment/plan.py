@@ -35,8 +35,7 @@ QuestionKind = Literal["number", "text", "choice", "choices"]
 class Item:
     """A query or a candidate. Without a picture or a sound it is a melody of the collection of the study.
 
-    `content` is a checksum of the notes: a corrected melody is a different one. Files need none: their names are
-    checksums.
+    `content` is a checksum of the notes: a corrected melody is a different one. The names of files are checksums.
     """
 
     id: str
@@ -46,7 +45,6 @@ class Item:
 
     @property
     def is_melody(self) -> bool:
-        """Whether this is a melody."""
         return not (self.picture or self.sound)
 
 
@@ -131,7 +129,6 @@ class StudyPlan:
         return -(-self.rules.quota * len(self.tasks) // each)
 
     def task(self, query: str) -> Task:
-        """The task of a query."""
         return next(task for task in self.tasks if task.query.id == query)
 
     def consent_in(self, language: str) -> tuple[str, str]:
@@ -144,17 +141,14 @@ class StudyPlan:
         return words.get(language) or words.get(self.languages[0], "")
 
     def to_json(self) -> str:
-        """The plan as text, the same for equal plans."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the plan."""
         return checksum(self.to_json())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The plan that `to_json` wrote."""
         values: dict[str, Any] = json.loads(text)
         practice = values["practice"]
         return cls(

@@ -1,24 +1,31 @@
-"""The plan of a study file: every query with its candidates, and the practice."""
+"""The plan of a study file: its material, every query with its candidates, and the practice."""
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import hmac
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from roslin.api import Collection, Selection
 from roslin.collection.filters import ASKED, NEAR, Filter, FilterReport, asked_filters, metadata_of
 from roslin.display.text import counted
+from roslin.errors import ExperimentError, Problem, UnknownNameError
 from roslin.evaluate.disagreement import rank_spread
-from roslin.experiment.material import Material, MelodyMaterial
 from roslin.experiment.plan import SIZES, Item, Practice, StudyPlan, StudyRules, Task, most_comparisons
 from roslin.experiment.study_toml import TEXTS, PoolTable, QueryWish, StudyDraft
 from roslin.matchers import DEFAULT_MATCHER
 from roslin.matchers import matcher as matcher_of
 from roslin.melody import Melody
 from roslin.notation import pae
+from roslin.notation.query import read_query
 from roslin.represent.edits import EditCosts, parse_costs
 from roslin.represent.strings import strings_of
 from roslin.types import Progress
@@ -41,10 +48,7 @@ class Planned:
 
 
 def planned(
-    draft: StudyDraft,
-    material: Material,
-    kept: Mapping[str, Sequence[PoolRow]],
-    progress: Progress,
+    draft: StudyDraft, material: Material, kept: Mapping[str, Sequence[PoolRow]], progress: Progress
 ) -> Planned:
     """The plan of a file. `kept`: pools that stay unchanged, by query."""
     tasks: list[Task] = []
@@ -60,7 +64,9 @@ def planned(
                 found = list(kept[wish.id])
                 said = f"the pool stays as it is: {counted(len(found), 'candidate')}."
             else:
-                found, said = _pooled(wish, material, hides_query=hides_query)
+                melodies, melody, at = material.collection, material.melodies[wish.id], wish.place.below("pool")
+                pool = pooled(melodies, melody, wish.pool, at, hides_query=hides_query)
+                found, said = [_row(wish.id, melodies[id], why) for id, why in pool.why.items()], pool.sentence
             ids = tuple(row["document"] for row in found)
             rows += found
         candidates = [material.item(id, wish.place, "candidates") for id in ids if id != query.id]
@@ -78,13 +84,6 @@ def planned(
     if ships_texts and not isinstance(material, MelodyMaterial):
         notes.append("The texts that come with Roslin speak of melodies: write your own.")
     return Planned(plan, tuple(notes), tuple(rows), draft.place.source)
-
-
-def _pooled(wish: QueryWish, material: MelodyMaterial, *, hides_query: bool) -> tuple[list[PoolRow], str]:
-    assert wish.pool is not None
-    place = wish.place.below("pool")
-    pool = pooled(material.collection, material.melodies[wish.id], wish.pool, place, hides_query=hides_query)
-    return [_row(wish.id, material.collection[id], reasons) for id, reasons in pool.why.items()], pool.sentence
 
 
 def _row(query: str, melody: Melody, reasons: Sequence[str]) -> PoolRow:
@@ -107,13 +106,12 @@ def _possible(rules: StudyRules, candidates: int) -> str:
 
 
 def _query_item(wish: QueryWish, material: Material) -> Item:
-    is_melody = isinstance(material, MelodyMaterial)
-    if wish.notation and not is_melody:
-        raise wish.place.error("notation", "is for melodies", "an id of the table")
-    if wish.pool is not None and not is_melody:
-        raise wish.place.error("pool", "is for melodies", "candidates = [...]")
-    if wish.notation and isinstance(material, MelodyMaterial):
+    if isinstance(material, MelodyMaterial) and wish.notation:
         return material.written(wish.id, wish.notation, wish.place)
+    if isinstance(material, FileMaterial) and wish.notation:
+        raise wish.place.error("notation", "is for melodies", "an id of the table")
+    if isinstance(material, FileMaterial) and wish.pool is not None:
+        raise wish.place.error("pool", "is for melodies", "candidates = [...]")
     return material.item(wish.id, wish.place, "id")
 
 
@@ -133,6 +131,166 @@ def _practice(draft: StudyDraft, material: Material) -> Practice | None:
             raise place.error("", "an id of the practice is one of the study", "another id", id)
     items = {id: material.take(id, melody) for id, melody in melodies.items()}
     return Practice(Task(items.pop(PRACTICE_QUERY), tuple(items.values())), expected)
+
+
+# -- material ----------------------------------------------------------------------------------------------------------
+#
+# Melodies of a collection, or pictures and sounds of a folder, each under an id. Files are copied under names made from
+# their content and the key of the study: the same file always has the same name, and the name does not reveal anything.
+# The type of a file follows from its first bytes. Its ending must agree. SVG is refused, because it can have scripts.
+
+
+_COLUMNS = ("id", "picture", "sound")
+_LARGEST_FILE = 20 * 1024 * 1024
+_PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
+_SOUNDS = {".mp3": "mp3", ".ogg": "ogg", ".wav": "wav", ".flac": "flac"}
+_FIRST_BYTES = {
+    b"\x89PNG\r\n\x1a\n": "png",
+    b"\xff\xd8\xff": "jpeg",
+    b"OggS": "ogg",
+    b"fLaC": "flac",
+    b"ID3": "mp3",
+}
+
+
+@dataclass
+class MelodyMaterial:
+    """Melodies of a collection. Requested melodies are remembered for the study."""
+
+    collection: Collection
+    melodies: dict[str, Melody] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
+
+    def item(self, id: str, place: TomlPlace, key: str) -> Item:
+        try:
+            return self.take(id, self.collection[id])
+        except UnknownNameError as error:
+            some = ", ".join(error.known)
+            raise place.error(key, f"no melody of {self.collection.path.name}", f"an id such as {some}", id) from None
+
+    def written(self, id: str, notation: str, place: TomlPlace) -> Item:
+        if id in self.collection:
+            raise place.error("id", "a melody of the collection has this id", "another id, or no notation", id)
+        with place.blaming("notation"):
+            melody = read_query(notation)
+        return self.take(id, melody.with_metadata(id=id))
+
+    def take(self, id: str, melody: Melody) -> Item:
+        """Use a melody in the study. Its content is everything that is drawn and played."""
+        self.melodies[id] = melody
+        drawn = (melody.clef, melody.key_signature, melody.metre, *map(repr, melody.changes))
+        digest = hashlib.blake2b("\0".join(map(str, drawn)).encode(), digest_size=8)
+        digest.update(melody.notes.tobytes())
+        digest.update(melody.barlines_ticks.tobytes())
+        return Item(str(melody.id), content=digest.hexdigest())
+
+
+@dataclass
+class FileMaterial:
+    """Pictures and sounds from a table with the columns id, picture and sound. Requested files are remembered."""
+
+    path: Path
+    items: dict[str, Item]
+    sources: dict[str, Path]  # by the name in the study's folder
+    melodies: dict[str, Melody] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
+
+    def item(self, id: str, place: TomlPlace, key: str) -> Item:
+        if id not in self.items:
+            some = ", ".join([*sorted(self.items)[:3], "..."])
+            raise place.error(key, f"no id of {self.path.name}", f"one such as {some}", id)
+        item = self.items[id]
+        self.files |= {name: self.sources[name] for name in (item.picture, item.sound) if name}
+        return item
+
+
+Material = MelodyMaterial | FileMaterial
+
+
+@contextmanager
+def open_material(draft: StudyDraft, key: bytes) -> Iterator[Material]:
+    """The material of a study file."""
+    material, place = draft.file.material, draft.place.below("material")
+    if not material.collection:
+        folder, table = draft.beside(material.folder), draft.beside(material.table)
+        if not folder.is_dir():
+            raise place.error("folder", "no such folder", "a folder beside this file", material.folder)
+        if not table.is_file():
+            raise place.error("table", "no such file", "a CSV file beside this file", material.table)
+        try:
+            listed = _read_table(table, folder, key)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise place.error("table", "cannot be read", "a CSV file in UTF-8", str(error)) from None
+        yield listed
+        return
+    path = draft.beside(material.collection)
+    if not path.exists():
+        raise place.error("collection", "no such file", "a collection beside this file", material.collection)
+    if path.suffix == ".roslin":
+        with Collection(path) as collection:
+            yield MelodyMaterial(collection)
+        return
+    with TemporaryDirectory() as made, Collection.build(path, Path(made) / f"{path.stem}.roslin") as collection:
+        yield MelodyMaterial(collection)
+
+
+def _read_table(path: Path, folder: Path, key: bytes) -> FileMaterial:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file)
+        columns = list(rows.fieldnames or ())
+        if "id" not in columns or not {"picture", "sound"} & set(columns):
+            raise _refused(path, 1, "columns are missing", "id, and picture or sound or both", ", ".join(columns))
+        items: dict[str, Item] = {}
+        sources: dict[str, Path] = {}
+        for row in rows:
+            id, *named = ((row.get(column) or "").strip() for column in _COLUMNS)
+            if not id or not any(named):
+                raise _refused(path, rows.line_num, "a row is not complete", "an id, and a picture or a sound", id)
+            if id in items:
+                raise _refused(path, rows.line_num, "an id is there twice", "each once", id)
+            names = ["", ""]
+            for place, (name, known) in enumerate(zip(named, (_PICTURES, _SOUNDS), strict=True)):
+                if name:
+                    names[place] = _checked(path, rows.line_num, folder, name, known, key)
+                    sources[names[place]] = folder / name
+            items[id] = Item(id, *names)
+    return FileMaterial(path, items, sources)
+
+
+def _checked(table: Path, line: int, folder: Path, name: str, known: dict[str, str], key: bytes) -> str:
+    """The name of a file in the folder of the study."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
+        raise _refused(table, line, f"no such file in {folder.name}", "the name of a file", name)
+    ending = path.suffix.lower()
+    if ending not in known:
+        raise _refused(table, line, "a file of another kind", f"one that ends with {', '.join(known)}", name)
+    size = path.stat().st_size
+    if size > _LARGEST_FILE:
+        most = f"{_LARGEST_FILE // 1024**2} MiB at most"
+        raise _refused(table, line, "a file is too large", most, f"{name}, {size:,} bytes")
+    content = path.read_bytes()
+    kind = _kind(content)
+    if kind != known[ending]:
+        reason = f"{name} is not of the kind that its ending names"
+        raise _refused(table, line, reason, known[ending], kind or "something else")
+    return hmac.new(key, content, hashlib.sha256).hexdigest()[:32] + ending
+
+
+def _kind(content: bytes) -> str:
+    """The type of a file by its first bytes."""
+    head = content[:16]
+    for start, kind in _FIRST_BYTES.items():
+        if head.startswith(start):
+            return kind
+    if head[:4] == b"RIFF":
+        return {b"WEBP": "webp", b"WAVE": "wav"}.get(head[8:12], "")
+    is_frame = len(head) > 1 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2  # the first frame of an MP3 without a tag
+    return "mp3" if is_frame else ""
+
+
+def _refused(path: Path, line: int, reason: str, expected: str, found: str) -> ExperimentError:
+    return ExperimentError(str(Problem(reason, expected, repr(found), line=line, file=str(path))))
 
 
 # -- practice ----------------------------------------------------------------------------------------------------------
@@ -236,7 +394,6 @@ class _Pooling:
         self.parts_of_query: dict[str, bool] = {}
 
     def filter(self) -> None:
-        """Add the melodies that pass the filters."""
         if not self.filters:
             return
         found = self.collection.filter(*self.filters)
@@ -246,7 +403,6 @@ class _Pooling:
         self._add(found.ids, "Passed the filters.")
 
     def add_by_words(self) -> None:
-        """Add melodies with certain words."""
         for way in self.words:
             ids = self.collection.filter(way).ids
             if len(ids) > _TOO_MANY:
@@ -256,7 +412,11 @@ class _Pooling:
 
     def add_by_systems(self) -> None:
         """Add the first results of each matcher, and those about which the matchers disagree most."""
-        lists = {name: self._found_by(name, first) for name, first in self.matchers.items()}
+        lists: dict[str, list[str]] = {}
+        for name, first in self.matchers.items():
+            depth = _LISTS_PER_POOL * max(first, self.asked.most)
+            with self.place.blaming("matchers"):
+                lists[name] = self.collection.search(self.query, name, depth, exclude=(str(self.query.id),)).ids
         for name, first in self.matchers.items():
             ids = self._first(lists[name], first)
             added = sum(self._add([id], f"Rank {rank} of {name}.") for rank, id in enumerate(ids, start=1))
@@ -276,7 +436,6 @@ class _Pooling:
         self.chosen |= set(most)
 
     def add_by_name(self) -> None:
-        """Add the candidates named in the file."""
         for id in self.asked.add:
             self._check_known("add", id)
             if id == self.query.id:
@@ -328,11 +487,6 @@ class _Pooling:
             if id != self.query.id:
                 self.why.setdefault(id, []).append(reason)
         return len(self.why) - before
-
-    def _found_by(self, name: str, first: int) -> list[str]:
-        depth = _LISTS_PER_POOL * max(first, self.asked.most)
-        with self.place.blaming("matchers"):
-            return self.collection.search(self.query, name, depth, exclude=(str(self.query.id),)).ids
 
     def _first(self, ids: Sequence[str], wanted: int) -> list[str]:
         """The beginning of a list with this number of different melodies; duplicates do not count."""

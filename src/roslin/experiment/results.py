@@ -45,12 +45,10 @@ class TrialRecord:
 
     @property
     def began_ms(self) -> int:
-        """The time of the beginning."""
         return self.events[0].time_ms
 
     @property
     def finished_ms(self) -> int | None:
-        """The time of the end."""
         return self.events[-1].time_ms if self.state.is_finished else None
 
     @property
@@ -59,7 +57,6 @@ class TrialRecord:
         return [event for event in self.events if event.trial == self.trial]
 
     def count(self, kind: str) -> int:
-        """The number of events of a kind."""
         return sum(event.kind == kind for event in self.own)
 
     @property
@@ -72,8 +69,7 @@ class TrialRecord:
     def latencies(self) -> dict[int, float]:
         """The seconds of each decision, by its number, where the clocks agree.
 
-        A decision cannot take longer in the browser than the trial has lasted on the server: then the clock of the
-        browser was wrong or was set meanwhile.
+        A decision that takes longer than the trial has lasted on the server was timed by a wrong clock.
         """
         found = {}
         told = [event for event in self.own if event.kind not in _SERVERS_OWN]
@@ -94,10 +90,7 @@ class TrialRecord:
 
     @property
     def attention(self) -> bool | None:
-        """Whether the query was ranked first among its candidates, or won each of its comparisons.
-
-        None: the query was not among the candidates.
-        """
+        """Whether the query was ranked first or won its comparisons; None if it was not among the candidates."""
         if self.state.query not in self.state.shown or not self.state.is_finished:
             return None
         if self.state.choices:
@@ -107,7 +100,6 @@ class TrialRecord:
 
     @property
     def device(self) -> str:
-        """The devices that were used."""
         return ", ".join(dict.fromkeys(event.device for event in self.own if event.device))
 
 

@@ -257,23 +257,19 @@ class _Log:
         return list(map(_event, self.connection.execute(wanted)))
 
     def known(self, keys: Sequence[str]) -> set[str]:
-        """The keys that are stored already."""
         known = sa.select(EVENTS.c.key).where(EVENTS.c.expert == self.name, EVENTS.c.key.in_(keys))
         return set(self.connection.execute(known).scalars())
 
     def trials(self) -> Sequence[Row[Any]]:
-        """The rows of all trials."""
         return self.connection.execute(sa.select(TRIALS).where(TRIALS.c.expert == self.name)).all()
 
     def trial(self, number: int) -> Row[Any]:
-        """The row of a trial that was begun."""
         found = next((trial for trial in self.trials() if trial.trial == number), None)
         if found is None:
             raise DecisionError(f"trial {number} was never begun")
         return found
 
     def shown(self, trial: int) -> set[str]:
-        """The candidates of an open trial."""
         if trial == 0:
             if self.plan.practice is None:
                 raise DecisionError("this study has no practice")
@@ -326,7 +322,6 @@ class _Log:
         return receipt
 
     def write(self) -> None:
-        """Write the new events."""
         if self._new:
             self.connection.execute(sa.insert(EVENTS), [{"expert": self.name, **asdict(event)} for event in self._new])
             self.follow(self._new)

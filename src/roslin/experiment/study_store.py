@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -13,16 +14,7 @@ from sqlalchemy.engine import Connection, Row
 
 from roslin.errors import ArgumentError, ExperimentError, FrozenError, NotKeptError, UnknownExpertError
 from roslin.experiment import clock
-from roslin.experiment.database import (
-    BACKUPS,
-    EVENTS,
-    EXPERTS,
-    PLANS,
-    STATE,
-    TRIALS,
-    WITHDRAWN,
-    StudyDatabase,
-)
+from roslin.experiment.database import BACKUPS, EVENTS, EXPERTS, PLANS, STATE, TRIALS, WITHDRAWN, StudyDatabase
 from roslin.experiment.events import HOUR_MS
 from roslin.experiment.plan import StudyPlan, Words
 
@@ -30,14 +22,6 @@ StudyStatus = Literal["open", "paused", "closed"]
 MOVED = "moved"  # the setting with its place
 _TRACES = "traces"  # the setting for it
 _LOG = logging.getLogger("roslin.experiment")
-
-
-@dataclass(frozen=True, slots=True)
-class StoredBackup:
-    """A backup of the database."""
-
-    path: str
-    time_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +38,6 @@ class StudyExpert:
 
     @property
     def label(self) -> str:
-        """A name for tables."""
         return f"expert-{self.number:03}"
 
 
@@ -75,7 +58,6 @@ def held(connection: Connection, name: str) -> Row[Any]:
 
 
 def _invited(name: str, source: str, participant: str, language: str) -> dict[str, Any]:
-    """The values of a new participant."""
     typed = {"participant": printable(participant, 200), "language": printable(language, 10)}
     return {"name": name, "source": source, **typed, "invited_ms": clock.now_ms(), "sequence": 0}
 
@@ -110,7 +92,6 @@ class StudyStore:
             raise
 
     def close(self) -> None:
-        """Give the connections back."""
         self.database.close()
 
     def _keep_plan(self, plan: StudyPlan) -> None:
@@ -132,7 +113,6 @@ class StudyStore:
             connection.execute(sa.insert(PLANS).values(number=number, time_ms=clock.now_ms(), **values))
 
     def consents(self) -> list[Words]:
-        """All versions of the consent, in order."""
         found: list[Words] = []
         with self.database.reading() as connection:
             for plan in connection.execute(sa.select(PLANS.c.plan).order_by(PLANS.c.number)).scalars():
@@ -146,7 +126,6 @@ class StudyStore:
     def invite(
         self, count: int = 1, source: str = "single", participant: str = "", language: str = ""
     ) -> list[StudyExpert]:
-        """New participants, each with a separate name."""
         if count < 1:
             raise ArgumentError(f"the number of invitations must be at least 1; got {count}")
         rows = [_invited(secrets.token_hex(10), source, participant, language) for _ in range(count)]
@@ -171,7 +150,6 @@ class StudyStore:
             return expert_of(found)
 
     def expert(self, name: str) -> StudyExpert:
-        """The participant with a name."""
         with self.database.reading() as connection:
             return expert_of(_known(connection.execute(sa.select(EXPERTS).where(EXPERTS.c.name == name)).first()))
 
@@ -181,7 +159,6 @@ class StudyStore:
             return everybody(connection)
 
     def set_language(self, name: str, language: str) -> None:
-        """Store the language that a participant reads."""
         with self.database.writing() as connection:
             chosen = sa.update(EXPERTS).where(EXPERTS.c.name == name).values(language=printable(language, 10))
             connection.execute(chosen)
@@ -232,21 +209,19 @@ class StudyStore:
             return _state(connection, name)
 
     def set_state(self, name: str, value: str) -> None:
-        """Keep a lasting setting of the study."""
         with self.database.writing() as connection:
             self.database.hold_study(connection)
             _set_state(connection, name, value)
 
-    def backups(self) -> list[StoredBackup]:
-        """The backups, in order."""
+    def backups(self) -> Sequence[Row[Any]]:
+        """The rows of the backups, in order."""
         with self.database.reading() as connection:
-            rows = connection.execute(sa.select(BACKUPS).order_by(BACKUPS.c.number))
-            return [StoredBackup(row.path, row.time_ms) for row in rows]
+            return connection.execute(sa.select(BACKUPS).order_by(BACKUPS.c.number)).all()
 
     def begin_backup(self, path: str) -> int:
         """Record that a backup is being written; returns its number.
 
-        Until it is complete it is dated tomorrow, so that participants who withdraw meanwhile learn about it.
+        It is dated tomorrow until it is complete, so that participants who withdraw meanwhile learn about it.
         """
         with self.database.writing() as connection:
             values = {"path": path, "time_ms": clock.now_ms() + 24 * HOUR_MS}

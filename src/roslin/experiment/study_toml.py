@@ -205,7 +205,6 @@ class DesignTable(TomlTable):
 
     @property
     def rules(self) -> StudyRules:
-        """The rules of the plan."""
         return StudyRules(design=self.kind, **self.model_dump(exclude={"kind", "query_among_candidates"}))
 
 
