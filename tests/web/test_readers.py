@@ -98,8 +98,10 @@ def test_others_are_answered_while_a_file_is_read(hostile: TestClient, tmp_path:
 
 
 def test_who_waits_too_long_for_a_reader_is_sent_away() -> None:
-    desk = Desk(1)
-    with desk._reader(1.0), pytest.raises(BusyError, match="the server is busy reading other files"):
+    desk = Desk()
+    for _ in desk._all:
+        desk._free.get()
+    with pytest.raises(BusyError, match="the server is busy reading other files"):
         desk.ask("query", {}, 0.01)
     desk.close()
 

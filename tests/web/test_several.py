@@ -19,8 +19,8 @@ from tests.web.running import running
 from roslin.errors import ArgumentError
 from roslin.run.meaning import meaning_of
 from roslin.web.app import create_app
+from roslin.web.server import create_several
 from roslin.web.settings import Settings
-from roslin.web.several import create_several
 
 
 @pytest.fixture(scope="module")

@@ -30,10 +30,12 @@ _BY_STATUS = {
 }
 
 
-class RefusedNotation(BaseModel):
-    """Where notation went wrong. Lines and columns count from 1; 0 means that there is none."""
-
+class _OfValue(BaseModel):
     model_config = ConfigDict(from_attributes=True)
+
+
+class RefusedNotation(_OfValue):
+    """Where notation went wrong. Lines and columns count from 1; 0 means that there is none."""
 
     reason: str
     expected: str
@@ -173,10 +175,8 @@ class UploadAnswer(BaseModel):
     has_more: bool
 
 
-class MatchAnswer(BaseModel):
+class MatchAnswer(_OfValue):
     """The aligned notes, without the steps of an explanation. Notes are rows of the note tables, from 0."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     kind: str = Field(description="transport, alignment, grams, places, sum, or likeness: an aid to the eye.")
     sentence: str
@@ -221,10 +221,8 @@ class StepAnswer(BaseModel):
     within: ExplanationAnswer | None = Field(description="The step taken apart itself.")
 
 
-class MatcherAnswer(BaseModel):
+class MatcherAnswer(_OfValue):
     """A way to compare melodies."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     name: str
     summary: str
@@ -238,10 +236,8 @@ class MatcherAnswer(BaseModel):
         return {mode: list(values) for mode, values in modes.items()}
 
 
-class FilterAnswer(BaseModel):
+class FilterAnswer(_OfValue):
     """One step of a chain of filters."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     sentence: str
     removed: int
@@ -274,10 +270,8 @@ class ResultAnswer(AboutAnswer):
         return list(dict.fromkeys(filter(None, (copy.melody.extra.get("siglum") for copy in self.copies))))
 
 
-class FacetValueAnswer(BaseModel):
+class FacetValueAnswer(_OfValue):
     """A value of a field."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     value: str = Field(description="For `only`: FIELD=VALUE.")
     label: str = Field(description="As most melodies write it.")
@@ -285,10 +279,8 @@ class FacetValueAnswer(BaseModel):
     is_chosen: bool
 
 
-class FacetAnswer(BaseModel):
+class FacetAnswer(_OfValue):
     """The values of a list in a field, counted among the melodies that pass the choices in the other fields."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     field: str
     values: list[FacetValueAnswer] = Field(description="The most frequent first.")

@@ -29,6 +29,7 @@ from roslin.web.library import Health, Opened, while_waited_for
 from roslin.web.listing import browse
 from roslin.web.lists import EXPORTS
 from roslin.web.readers import READERS
+from roslin.web.rendering import download
 from roslin.web.requests import BrowseParams, ExplainParams, ListParams, QueryParams, offered, query_of
 from roslin.web.search import Show, find, query_used
 from roslin.web.search import explain as explained
@@ -45,8 +46,7 @@ async def search(request: Request, library: Opened, asked: Annotated[ListParams,
     if asked.format == "json":
         return JSONResponse(found.answer.model_dump(), headers=timing)
     write, media_type, name = EXPORTS[asked.format]
-    headers = {**timing, "Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(write(found, library), media_type=media_type, headers=headers)
+    return download(write(found, library), media_type, name, **timing)
 
 
 @router.get("/api/read", response_model=ReadAnswer)

@@ -16,12 +16,13 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Scope
 
 from roslin.sandbox import shared_worker
-from roslin.web import api, concordances, identify, lists, pages, reconcile, site, static_files
+from roslin.web import api, concordances, identify, lists, pages, reconcile, site
 from roslin.web.connections import Ending, Patience, UntilTheEnd
 from roslin.web.errors import add_handlers, answer
 from roslin.web.language import InTheirLanguage
 from roslin.web.library import Health, Library
 from roslin.web.readers import READERS
+from roslin.web.rendering import UnderPath, static_files
 from roslin.web.security import (
     Answer,
     BodyLimit,
@@ -37,7 +38,6 @@ from roslin.web.security import (
 )
 from roslin.web.sessions import Reviewers
 from roslin.web.settings import ServerSettings, Settings
-from roslin.web.under_path import UnderPath
 
 OTHER_NAMES = "to open it to others, start it with --host 0.0.0.0, or with --proxy ADDRESS behind a reverse proxy"
 _ABOUT = """Search by melody. Errors have one shape, `{"error": {"code", "message", "problem"}}`; for notation,
@@ -71,9 +71,9 @@ def application(
     below: Mapping[str, FastAPI] | None = None,
     **described: Any,
 ) -> FastAPI:
-    """An application with these routes, behind all guards. `opened` is entered at its start and left at its end.
+    """An application with these routes, behind all guards; `opened` is entered at its start and left at its end.
 
-    `below` has other applications by their paths. They start and end with it, and have their own guards.
+    The applications `below` their paths start and end with it, and have their own guards.
     """
     ending = Ending()
 
@@ -139,8 +139,9 @@ def create_app(settings: Settings) -> FastAPI:
         settings,
         Guarding(OTHER_NAMES, answer, inner=(InTheirLanguage,), embedded_by=settings.embed),
         [
-            *(room.router for room in (api, identify, lists, pages, reconcile, concordances, site, static_files)),
+            *(room.router for room in (api, identify, lists, pages, reconcile, concordances, site)),
             pages.operators,
+            static_files,
         ],
         opened,
         version=version("roslin"),

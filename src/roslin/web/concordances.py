@@ -31,7 +31,7 @@ from roslin.concordances.concordance import KIND_WORDS, Concordances, GroupKind,
 from roslin.concordances.exchange import RecordPair, record_pairs
 from roslin.concordances.review import MAX_NOTE, VERDICTS, GroupState, PairState, Review, state_of_group
 from roslin.display.words import N_, _
-from roslin.errors import CollectionError, RoslinError
+from roslin.errors import CollectionError
 from roslin.report.concordances import PageGroup, compared_words, disagreeing_pairs, page_group
 from roslin.report.synopsis import SIGNS, Glyphs
 from roslin.report.tune_groups import UNNAMED, GroupLine, GroupSummary, group_lines, summaries
@@ -40,12 +40,18 @@ from roslin.web.rendering import rendered
 from roslin.web.sessions import MAX_NAME, Reviewers, Session, read_form
 
 _LINES_DRAWN = 24
+_ON_PAGE = 25
+_ROWS_LISTED = 60
+_PAIRS_OF_ROW = 12  # that can be decided one by one
+_DECIDED_AT_ONCE = 20_000  # pairs; each is a line of the review file
+_OUTDATED = (
+    "the collection has changed since its concordances were found, or they cannot be read; "
+    "roslin concordances finds them again"
+)
+_LOG = logging.getLogger("roslin.web")
+_UNKEPT = {"Cache-Control": "no-store"}
 
 Pair = tuple[str, str]
-
-
-class NoConcordancesError(RoslinError):
-    """There are none of this collection, or no such group."""
 
 
 class ChosenGroups(BaseModel):
@@ -121,10 +127,6 @@ class OpenConcordances:
     disagreeing: int  # pairs whose sources name different composers
     review: Review
 
-    @property
-    def said(self) -> list[str]:
-        return compared_words(self.concordances, self.disagreeing)
-
     @cached_property
     def records(self) -> list[RecordPair]:
         return record_pairs(self.concordances)
@@ -140,17 +142,10 @@ class OpenConcordances:
             number = int(self.concordances.store.numbers([name])[0])
             found = next((each for each in self.groups if number in each.group.members), None)
         if found is None:
-            raise NoConcordancesError(f"there is no group with {name!r} at this level")
+            raise HTTPException(404, f"there is no group with {name!r} at this level")
         return found
 
-    def pairs(self, summary: GroupSummary) -> list[Pair]:
-        return self._ids(summary.group.pairs)
-
-    def outside(self, summary: GroupSummary) -> list[Pair]:
-        """The pairs that lead from a group to others, by ids."""
-        return self._ids(summary.group.outside)
-
-    def _ids(self, places: npt.NDArray[np.int64]) -> list[Pair]:
+    def ids(self, places: npt.NDArray[np.int64]) -> list[Pair]:
         pairs, source = self.concordances.pairs, self.concordances.source
         ends = zip(pairs.first[places].tolist(), pairs.second[places].tolist(), strict=True)
         return [(source(first).id, source(second).id) for first, second in ends]
@@ -158,10 +153,10 @@ class OpenConcordances:
     def like(self, summary: GroupSummary, pair: Pair) -> list[Pair]:
         """The pairs of the row of a pair."""
         rows = self.rows(summary, group_lines(self.concordances, summary.group))
-        return next(row.ids for row in rows if pair in row.ids or pair[::-1] in row.ids)
+        return next(row.ids for row in rows if {pair, pair[::-1]} & {*row.ids})
 
     def state(self, summary: GroupSummary) -> GroupState:
-        return self.review.group_state(self.pairs(summary))
+        return self.review.group_state(self.ids(summary.group.pairs))
 
     def rows(self, summary: GroupSummary, lines: Sequence[GroupLine]) -> list[PairRow]:
         """The pairs of a group as the page lists them, the least sure first; before them those that lead elsewhere.
@@ -178,7 +173,7 @@ class OpenConcordances:
         found = []
         for places in (summary.group.outside, summary.group.pairs):
             alike: dict[tuple[str, str, str, float], list[Pair]] = {}
-            for pair, doubt in zip(self._ids(places), self.concordances.doubts[places].tolist(), strict=True):
+            for pair, doubt in zip(self.ids(places), self.concordances.doubts[places].tolist(), strict=True):
                 one, two, (upper, lower) = _in_order(*pair, letters)
                 there = "" if lower else elsewhere.get(two, two)
                 alike.setdefault((upper, lower, there, doubt), []).append((one, two))
@@ -188,9 +183,6 @@ class OpenConcordances:
             ]
             found += sorted(rows, key=lambda row: -row.doubt)
         return found
-
-    def record_state(self, pair: RecordPair) -> GroupState:
-        return self.review.group_state(pair.pairs)
 
     def chosen(self, wanted: ChosenGroups) -> list[GroupSummary]:
         return [each for each in self.groups if self._is_chosen(each, wanted)]
@@ -206,7 +198,9 @@ class OpenConcordances:
         group, ends = self.group_of(each), (each.first, each.second)
         names = [name for end in ends for name in ((UNNAMED, _(UNNAMED)) if end.is_anonymous else (end.composer,))]
         libraries = [end.library for end in ends]
-        return wanted.chooses(group.kind if group else "", libraries, names, lambda: self.record_state(each).verdict)
+        return wanted.chooses(
+            group.kind if group else "", libraries, names, lambda: self.review.group_state(each.pairs).verdict
+        )
 
 
 def _in_order(first: str, second: str, letters: dict[str, str]) -> tuple[str, str, tuple[str, str]]:
@@ -230,9 +224,16 @@ class Shelf:
     def opened(self) -> OpenConcordances:
         """The concordances as they are now, with every decision that was made."""
         if not self._library.has_concordances:
-            raise NoConcordancesError(
-                "no concordances of this collection were found yet: roslin concordances finds them"
+            raise HTTPException(
+                404, "no concordances of this collection were found yet: roslin concordances finds them"
             )
+        try:
+            return self._opened_now()
+        except CollectionError as error:
+            _LOG.error("the concordances cannot be shown: %s", error)  # it names folders, which are private
+            raise HTTPException(409, _OUTDATED) from None
+
+    def _opened_now(self) -> OpenConcordances:
         collection = self._library.collection
         status = (self.folder / "about.json").stat()
         state = (status.st_ino, status.st_mtime_ns, collection.about["token"])
@@ -268,16 +269,6 @@ STATES = {
     "disputed": N_("disputed"),
     "mixed": N_("partly decided"),
 }
-_ON_PAGE = 25
-_ROWS_LISTED = 60
-_PAIRS_OF_ROW = 12  # that can be decided one by one
-_DECIDED_AT_ONCE = 20_000  # pairs; each is a line of the review file
-_OUTDATED = (
-    "the collection has changed since its concordances were found, or they cannot be read; "
-    "roslin concordances finds them again"
-)
-_LOG = logging.getLogger("roslin.web")
-_UNKEPT = {"Cache-Control": "no-store"}
 
 
 class GroupsPage(ChosenGroups):
@@ -317,7 +308,7 @@ def _listed(
         "kinds": [(kind, KIND_WORDS[kind], number) for kind, number in kinds.items()],
         "libraries": sorted({name for each in opened.groups for name in each.libraries}),
         "composers": sorted({name for each in opened.groups for name in each.composer_names}),
-        "said": opened.said,
+        "said": compared_words(opened.concordances, opened.disagreeing),
         "notes": opened.review.notes,
     }
 
@@ -341,7 +332,7 @@ def groups(
     request: Request, library: Opened, shelf: OnShelf, door: AtDoor, asked: Annotated[GroupsPage, Query()]
 ) -> Response:
     """The chosen groups, a page at a time."""
-    opened = _opened(shelf)
+    opened = shelf.opened()
     chosen = opened.chosen(asked)
     shown = [(each, opened.state(each)) for each in chosen[asked.places]]
     kinds = Counter(each.kind for each in opened.groups)
@@ -354,9 +345,9 @@ def records(
     request: Request, library: Opened, shelf: OnShelf, door: AtDoor, asked: Annotated[GroupsPage, Query()]
 ) -> Response:
     """The chosen pairs of records, the most certain first, a page at a time."""
-    opened = _opened(shelf)
+    opened = shelf.opened()
     chosen = opened.chosen_records(asked)
-    shown = [(each, opened.group_of(each), opened.record_state(each)) for each in chosen[asked.places]]
+    shown = [(each, opened.group_of(each), opened.review.group_state(each.pairs)) for each in chosen[asked.places]]
     kinds = Counter(group.kind for each in opened.records if (group := opened.group_of(each)))
     context = _listed(opened, "/concordances/records", asked, shown, len(chosen), len(opened.records), kinds)
     more = {"certainty": opened.concordances.certainty, "link": _linker(library), "unnamed": UNNAMED}
@@ -368,8 +359,8 @@ def group(
     request: Request, library: Opened, shelf: OnShelf, door: AtDoor, name: str, asked: Annotated[GroupAsked, Query()]
 ) -> Response:
     """One group: notation, sources, pairs and decisions."""
-    opened = _opened(shelf)
-    summary = _group(opened, name)
+    opened = shelf.opened()
+    summary = opened.group(name)
     drawn, glyphs = shelf.drawn(opened, summary)
     rows = opened.rows(summary, drawn.lines)
     before, after, place, total = _around(opened, asked, summary)
@@ -390,7 +381,7 @@ def group(
         "place": place,
         "total": total,
         "signs": SIGNS,
-        "said": opened.said,
+        "said": compared_words(opened.concordances, opened.disagreeing),
         "done": _done(opened, asked.done),
         "link": _linker(library, drawn.lines),
         "address_of": lambda related: f"{_address(related.name)}{asked.query()}",
@@ -430,8 +421,8 @@ async def leave(request: Request, door: AtDoor) -> Response:
 
 
 def _decide(shelf: Shelf, who: Session, form: FormData) -> Response:
-    opened = _opened(shelf)
-    summary = _group(opened, str(form.get("group", "")))
+    opened = shelf.opened()
+    summary = opened.group(str(form.get("group", "")))
     verdict, note = str(form.get("verdict", "")), str(form.get("note", "")).strip()
     if verdict not in VERDICTS:
         raise HTTPException(422, f"a verdict must be one of {', '.join(VERDICTS)}; got {verdict[:40]!r}")
@@ -442,14 +433,14 @@ def _decide(shelf: Shelf, who: Session, form: FormData) -> Response:
     except ValidationError as error:
         raise HTTPException(422, "; ".join(str(each["msg"]) for each in error.errors())) from None
     _, after, _, _ = _around(opened, asked, summary)
-    first, second = str(form.get("first", "")), str(form.get("second", ""))
+    pairs, first, second = opened.ids(summary.group.pairs), str(form.get("first", "")), str(form.get("second", ""))
     if first or second:
-        if not {(first, second), (second, first)} & {*opened.pairs(summary), *opened.outside(summary)}:
+        if not {(first, second), (second, first)} & {*pairs, *opened.ids(summary.group.outside)}:
             raise HTTPException(404, "these two are no pair of this group")
         row = opened.like(summary, (first, second)) if form.get("row") else [(first, second)]
         _decide_all(opened, row, verdict, note, who)
         return RedirectResponse(f"{_address(summary.name)}{asked.query()}#pairs", 303)
-    _decide_all(opened, opened.pairs(summary), verdict, note, who)
+    _decide_all(opened, pairs, verdict, note, who)
     onto = _address(after.name) if after is not None else "/concordances"
     return RedirectResponse(f"{onto}{asked.query(done=summary.name if after is not None else '')}", 303)
 
@@ -458,23 +449,6 @@ def _decide_all(opened: OpenConcordances, pairs: list[tuple[str, str]], verdict:
     if len(pairs) > _DECIDED_AT_ONCE:
         raise HTTPException(422, f"these are {len(pairs):,} pairs; decide at most {_DECIDED_AT_ONCE:,} at once")
     opened.review.decide_all(pairs, verdict, note, who.name)
-
-
-def _opened(shelf: Shelf) -> OpenConcordances:
-    try:
-        return shelf.opened()
-    except NoConcordancesError as error:
-        raise HTTPException(404, str(error)) from None
-    except CollectionError as error:
-        _LOG.error("the concordances cannot be shown: %s", error)  # it names folders, which are private
-        raise HTTPException(409, _OUTDATED) from None
-
-
-def _group(opened: OpenConcordances, name: str) -> GroupSummary:
-    try:
-        return opened.group(name)
-    except NoConcordancesError as error:
-        raise HTTPException(404, str(error)) from None
 
 
 def _around(

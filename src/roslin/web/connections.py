@@ -80,11 +80,7 @@ def room_for(connections: int) -> int:
 
 
 class Connections:
-    """The connections of one process. uvicorn calls it for a protocol when a client connects.
-
-    All connections, those that wait for a complete request, and those that send a body slowly are in the order in which
-    they came.
-    """
+    """The connections of one process, in the order in which they came. uvicorn calls it for a protocol."""
 
     def __init__(self, most: int, proxies: tuple[str, ...] = ()):
         self.most, self.proxies = most, [ip_network(each) for each in proxies]

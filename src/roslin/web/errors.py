@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -30,7 +30,8 @@ from roslin.web.library import GoneError
 from roslin.web.rendering import rendered
 
 _LOG = logging.getLogger("roslin.web")
-_CLOSED = 499  # only for the log
+# Errors that another attempt may not meet: their status and code. 499 is only for the log.
+_PASSING = ((BusyError, 503, "busy"), (GoneError, 499, "gone"), (TimeLimitError, 503, "time_limit"))
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": text}
     for status, text in {
@@ -52,12 +53,9 @@ def refusal_of(error: Exception) -> tuple[int, Refusal]:
         return 404, refusal(404, str(error))
     if isinstance(error, UnknownNameError) and error.kind == "melody":
         return 404, refusal(404, f"there is no melody {error.name!r} in this collection")
-    if isinstance(error, BusyError):
-        return 503, refusal(503, str(error), "busy")
-    if isinstance(error, GoneError):
-        return _CLOSED, refusal(_CLOSED, str(error), "gone")
-    if isinstance(error, TimeLimitError):
-        return 503, refusal(503, str(error), "time_limit")
+    for kind, status, code in _PASSING:
+        if isinstance(error, kind):
+            return status, refusal(status, str(error), code)
     if isinstance(error, (CollectionError, sqlite3.Error)):
         _LOG.error("the collection cannot be read: %s", error)
         return 503, refusal(503, "the collection cannot be read at this moment", "collection")
@@ -69,6 +67,15 @@ def refusal_of(error: Exception) -> tuple[int, Refusal]:
         return error.status_code, refusal(error.status_code, str(error.detail))
     _LOG.error("a request failed", exc_info=error)
     return 500, refusal(500, "something went wrong here; it is in the log")
+
+
+async def or_refusal(work: Awaitable[dict[str, Any]]) -> tuple[int, dict[str, Any]]:
+    """The status of a page and the values that some work gives it; if the work is refused, the refusal."""
+    try:
+        return 200, await work
+    except RoslinError as error:
+        status, refused = refusal_of(error)
+        return status, {"refusal": refused.error}
 
 
 def add_handlers(app: FastAPI) -> None:

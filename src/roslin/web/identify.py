@@ -15,13 +15,12 @@ import numpy as np
 from fastapi import APIRouter, File, Form, Query, Request, UploadFile
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
-from markupsafe import Markup
 from pydantic import BaseModel, Field
 
 from roslin.api import Collection
 from roslin.concordances.identify import Identification, SourceMatch, by_source, source_named
 from roslin.deadline import Deadline
-from roslin.errors import ArgumentError, RoslinError, TimeLimitError, UnknownNameError, UnknownRecordError
+from roslin.errors import ArgumentError, TimeLimitError, UnknownNameError, UnknownRecordError
 from roslin.matchers import DEFAULT_MATCHER, matcher
 from roslin.melody import Melody
 from roslin.notation.check import words_of
@@ -29,7 +28,7 @@ from roslin.report.flow import name_of
 from roslin.report.player import melody_figure
 from roslin.run.meaning import expected_words
 from roslin.web.answers import DEVIATIONS, MatchAnswer, written
-from roslin.web.errors import RESPONSES, refusal_of
+from roslin.web.errors import RESPONSES, or_refusal
 from roslin.web.library import Library, Opened, Wait, while_waited_for
 from roslin.web.readers import READERS, shortened_to
 from roslin.web.rendering import rendered
@@ -252,30 +251,21 @@ async def _identified(request: Request, library: Library, asked: IdentifyParams,
 
 async def _page(request: Request, library: Library, asked: IdentifyParams, sent: bytes) -> Response:
     status = 200
-    context: dict[str, Any] = {
-        "asked": asked,
-        "answer": None,
-        "drawn": (),
-        "refusal": None,
-        "problems": [],
-        "expected_words": expected_words,
-        "words_of": words_of,
-    }
+    context: dict[str, Any] = {"expected_words": expected_words, "words_of": words_of, "asked": asked}
+    context |= {"answer": None, "drawn": (), "refusal": None, "problems": []}
+
+    async def answered() -> dict[str, Any]:
+        if given := sent or asked.q.encode(errors="replace"):
+            context["problems"] = await run_in_threadpool(READERS.check, given, library.settings)
+        return await while_waited_for(request, lambda wait: _work(library, asked, sent, wait))
+
     if sent or not asked.is_empty:
-        try:
-            if given := sent or asked.q.encode(errors="replace"):
-                context["problems"] = await run_in_threadpool(READERS.check, given, library.settings)
-            answer, drawn = await while_waited_for(request, lambda wait: _work(library, asked, sent, wait))
-            context |= {"answer": answer, "drawn": drawn}
-        except RoslinError as error:
-            status, refused = refusal_of(error)
-            context["refusal"] = refused.error
+        status, found = await or_refusal(answered())
+        context |= found
     return HTMLResponse(rendered(library, "identify.html", **context), status)
 
 
-def _work(
-    library: Library, asked: IdentifyParams, sent: bytes, wait: Wait
-) -> tuple[Identified, list[tuple[Markup, Markup]]]:
+def _work(library: Library, asked: IdentifyParams, sent: bytes, wait: Wait) -> dict[str, Any]:
     """The answer, and each match in notation: the incipit, and the source that has it."""
     answer = identify_source(library, asked, sent, wait)
     drawn = []
@@ -283,4 +273,4 @@ def _work(
         incipit = melody_figure(best.incipit, "the incipit", f"match-{number}-incipit-", best.match.query_notes)
         name, notes = name_of(best.melody, "the source"), best.match.candidate_notes
         drawn.append((incipit, melody_figure(best.melody, name, f"match-{number}-source-", notes)))
-    return answer, drawn
+    return {"answer": answer, "drawn": drawn}

@@ -115,7 +115,6 @@ class Site(TomlTable):
     collections: list[Served] = Field(default=[])
 
     def served(self, folder: Path) -> Served:
-        """What the file says about a collection."""
         names = (folder.name, folder.name.removesuffix(".roslin"))
         found = next((each for each in self.collections if each.folder in names), Served(folder=folder.name))
         changes = {name: getattr(found, name) or getattr(self, name) for name in ("link", "iiif")}
@@ -137,7 +136,6 @@ class Imprint:
 
     @property
     def style(self) -> str:
-        """The style sheet with the colours of the site."""
         colours, sheet = self.site.colours, ":root {{ --link: {0}; --note: {0}; }}"
         light = sheet.format(colours.light) if colours.light else ""
         dark = f"@media (prefers-color-scheme: dark) {{ {sheet.format(colours.dark)} }}" if colours.dark else ""

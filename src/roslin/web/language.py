@@ -12,7 +12,8 @@ settings of the browser. Answers to programs (`/api/`) are in English.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import cache, cached_property
 from gettext import GNUTranslations, NullTranslations
@@ -34,7 +35,7 @@ from roslin.web.security import Guard
 
 SOURCE_LANGUAGE = "en"
 LANGUAGES = ("en", "de", "fr", "it")  # of our own pages; a study lists its own
-_MOST_ASKED_FOR = 20
+_MOST_LISTED = 20  # entries of an Accept header
 
 
 @cache
@@ -96,30 +97,24 @@ class Translation(Words):
         return used
 
 
-class Catalogues:
+class Catalogues(dict[str, Translation]):
     """The words in several languages. The first is the default."""
 
     def __init__(self, languages: Sequence[str] = LANGUAGES):
-        self._words = {language: Translation(language) for language in languages}
-        self._first = languages[0]
-
-    def __getitem__(self, language: str) -> Translation:
-        return self._words[language]
-
-    def __contains__(self, language: object) -> bool:
-        return language in self._words
+        super().__init__((language, Translation(language)) for language in languages)
 
     @property
     def named(self) -> list[tuple[str, str]]:
         """Each language with its own name for itself."""
-        return [(code, _own_name(code)) for code in self._words]
+        return [(code, _own_name(code)) for code in self]
 
     def best(self, chosen: str, accepted: str) -> str:
         """The language that was chosen; else the first that a browser asks for; else the first of all."""
-        if chosen in self._words:
+        if chosen in self:
             return chosen
-        found = negotiate_locale(list(_asked_for(accepted)), list(self._words), sep="-")
-        return found if found in self._words else self._first
+        wanted = {name: -weight for name, weight in weights(accepted).items() if weight}
+        found = negotiate_locale(sorted(wanted, key=wanted.__getitem__), list(self), sep="-")
+        return found if found and found in self else next(iter(self))
 
 
 def _own_name(code: str) -> str:
@@ -129,16 +124,14 @@ def _own_name(code: str) -> str:
         return code
 
 
-def _asked_for(accepted: str) -> Iterator[str]:
-    """The languages of an Accept-Language header, the most wanted first."""
-    wanted = []
-    for part in accepted.split(",")[:_MOST_ASKED_FOR]:
-        name, _, weight = part.strip().partition(";q=")
-        try:
-            wanted.append((-float(weight or 1), name.strip()))
-        except ValueError:
-            continue
-    yield from (name for weight, name in sorted(wanted, key=lambda each: each[0]) if weight < 0)
+def weights(accepted: str) -> dict[str, float]:
+    """What an Accept header lists, each with its weight from 0 to 1; 0 if the weight cannot be read."""
+    found = {}
+    for part in accepted.split(",")[:_MOST_LISTED]:
+        name, *parameters = (each.strip() for each in part.split(";"))
+        given = next((each[2:] for each in parameters if each.startswith("q=")), "1")
+        found[name] = float(given) if re.fullmatch(r"[01](\.\d{0,3})?", given) else 0.0
+    return found
 
 
 LANGUAGE_COOKIE = "roslin_language"
@@ -176,7 +169,8 @@ class InTheirLanguage(Guard):
                 headers["Content-Language"] = language
                 headers.add_vary_header("Accept-Language, Cookie")
                 if named == language != kept:
-                    headers.append("Set-Cookie", _cookie(language))
+                    kept_for = f"Max-Age={_YEAR_SECONDS}; SameSite=Lax; HttpOnly"
+                    headers.append("Set-Cookie", f"{LANGUAGE_COOKIE}={language}; Path=/; {kept_for}")
             await send(message)
 
         _here.set((scope["path"], request.url.query))
@@ -194,7 +188,3 @@ def in_other_languages() -> list[tuple[str, str, str]]:
 def words_for_scripts() -> dict[str, str | list[str]]:
     """The translations for the scripts of the page, in the language in use."""
     return catalogues()[words().language].for_scripts(lambda name: not name.startswith(_OF_OTHERS))
-
-
-def _cookie(language: str) -> str:
-    return f"{LANGUAGE_COOKIE}={language}; Path=/; Max-Age={_YEAR_SECONDS}; SameSite=Lax; HttpOnly"

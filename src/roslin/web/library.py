@@ -6,20 +6,13 @@ Waiting counts as searching, and a request that waits longer than a search may t
 simultaneous requests.
 
 Work in a thread reports its progress to the request that waits for it (`Wait`), and ends if the client disconnects. The
-progress of a search is sent on the connection of its result, so worker processes share nothing: lines of JSON, and the
-page last.
-
-    {"done": 0.25}
-    {"done": 0.5}
-    {"page": "<div ..."}
-
-The status line is sent before the answer is known, so an error is a page too. Each line is compressed and flushed by
-itself, so that none waits in the compressor.
+progress of a search is sent on the connection of its result, so worker processes share nothing: lines of JSON such as
+{"done": 0.25}, and {"page": "<div ..."} last. The status line is sent before the answer is known, so an error is a page
+too. Each line is compressed and flushed by itself, so that none waits in the compressor.
 
 `Health` answers at once, even if many people search. A look at the collection has its own thread, because it takes
 turns with all the threads of a busy server. A request waits for it only a moment, and then receives the result of the
-last look. Looks that are less than a second old are not repeated. Nothing is prepared after the start: the kernels are
-compiled when Roslin is installed, so a server that answers at all is ready.
+last look. Nothing is prepared after the start, so a server that answers at all is ready.
 """
 
 from __future__ import annotations

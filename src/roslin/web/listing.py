@@ -82,10 +82,7 @@ class Listing:
 def listed(
     collection: Collection, numbers: Numbers, asked: NarrowParams, *, is_folded: bool, above: int | None = None
 ) -> Listing:
-    """The list of these melodies, which come in their natural order: the nearest first, or as they are catalogued.
-
-    The first of them, `above` a line, are counted; all by default.
-    """
+    """The list of these melodies, in their natural order. Those `above` a line are counted, by default all."""
     table, chosen = facets_of(collection), chosen_values(asked.only)
 
     def lines(some: Numbers) -> list[Line]:

@@ -27,6 +27,7 @@ from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, Response
 
 from roslin.collection.folding import said_of
+from roslin.display.table import tame
 from roslin.display.text import counted
 from roslin.engrave.score import mei_from_melody
 from roslin.errors import ArgumentError, RoslinError, UnknownNameError
@@ -37,12 +38,11 @@ from roslin.report.player import melody_figure
 from roslin.web.answers import AboutAnswer, MelodyAnswer, written
 from roslin.web.errors import RESPONSES
 from roslin.web.library import Library, Opened
-from roslin.web.rendering import rendered
+from roslin.web.rendering import download, rendered
 from roslin.web.search import Found
 
 _MEASURED = ("rank", "distance", "expected", "meaning", "above_chance", "same_notes")
 _ABOUT = tuple(AboutAnswer.model_fields)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _as_citations(found: Found, library: Library) -> str:
 
 
 def _list_as_csv(listed: Sequence[Noted], _library: Library) -> str:
-    rows = [[*_cells(AboutAnswer.of(each.melody, each.link)), _cell(each.note)] for each in listed]
+    rows = [[*_cells(AboutAnswer.of(each.melody, each.link)), tame(each.note)] for each in listed]
     return _table([*_ABOUT, "note"], rows)
 
 
@@ -114,12 +114,7 @@ def _list_as_mei(listed: Sequence[Noted], _library: Library) -> bytes:
 
 
 def _cells(about: AboutAnswer) -> list[str]:
-    return [_cell(getattr(about, name)) for name in _ABOUT]
-
-
-def _cell(text: str | None) -> str:
-    """A cell that no spreadsheet takes for a formula: a title may contain anything."""
-    return f"'{text}" if text and text.startswith(_FORMULA) else text or ""
+    return [tame(getattr(about, name) or "") for name in _ABOUT]
 
 
 def _table(head: list[str], rows: Sequence[Sequence[object]]) -> str:
@@ -224,7 +219,7 @@ def melodies(library: Opened, id: Annotated[list[Id] | None, Query()] = None) ->
 @router.get("/api/list")
 def export(library: Opened, id: Annotated[list[Id], Query()], format: Format = "json") -> Response:
     """Some melodies of the collection, as a file to take along."""
-    return _file(_listed(library, id)[0], library, format)
+    return export_noted(library, id, format=format)
 
 
 @router.post("/api/list", include_in_schema=False)
@@ -235,7 +230,8 @@ def export_noted(
     format: Annotated[Format, Form()] = "json",
 ) -> Response:
     """The same with notes, one for each melody."""
-    return _file(_listed(library, id, note or [])[0], library, format)
+    write, media_type, name = LIST_EXPORTS[format]
+    return download(write(_listed(library, id, note)[0], library), media_type, name)
 
 
 def _context(library: Library, ids: list[str]) -> dict[str, Any]:
@@ -267,9 +263,3 @@ def _listed(library: Library, ids: list[str], notes: list[str] | None = None) ->
             continue
         found.append(Noted(melody, library.settings.link_to(melody), note[:_MAX_NOTE]))
     return found, unknown
-
-
-def _file(listed: list[Noted], library: Library, format: str) -> Response:
-    write, media_type, name = LIST_EXPORTS[format]
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(write(listed, library), media_type=media_type, headers=headers)

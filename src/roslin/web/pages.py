@@ -22,7 +22,7 @@ from roslin.run.meaning import MEANINGS
 from roslin.search.agreement import COINCIDING
 from roslin.starter import tunes_path
 from roslin.web.answers import RefusalBody, ResultAnswer, written
-from roslin.web.errors import refusal_of
+from roslin.web.errors import or_refusal, refusal_of
 from roslin.web.library import GoneError, Library, Opened, Wait, as_lines, wants_lines, while_waited_for
 from roslin.web.listing import Browsed, browse
 from roslin.web.lists import as_text
@@ -51,14 +51,12 @@ def examples() -> tuple[Example, ...]:
     """A few well-known tunes, in this order."""
     with tunes_path().open(encoding="utf-8") as lines:
         tunes = {tune["id"]: tune for tune in map(json.loads, lines)}
-    return tuple(_beginning(tunes[id]) for id in _CHOSEN)
-
-
-def _beginning(tune: dict[str, str | None]) -> Example:
-    bars = (tune["pae"] or "").split("/")[:_BARS]
-    key = f"${tune['keysig']}" if tune["keysig"] else ""
-    name = (tune["title"] or "").partition(" (")[0]
-    return Example(name, f"%{tune['clef']}@{tune['timesig']}{key} {'/'.join(bars)}/")
+    found = []
+    for tune in map(tunes.__getitem__, _CHOSEN):
+        key, bars = f"${tune['keysig']}" if tune["keysig"] else "", tune["pae"].split("/")[:_BARS]
+        q = f"%{tune['clef']}@{tune['timesig']}{key} {'/'.join(bars)}/"
+        found.append(Example(tune["title"].partition(" (")[0], q))
+    return tuple(found)
 
 
 router, operators = APIRouter(include_in_schema=False), APIRouter(include_in_schema=False)
@@ -97,13 +95,9 @@ class Column:
 @router.get("/")
 async def start(request: Request, library: Opened, asked: Annotated[SearchParams, Query()]) -> Response:
     """The search page; with a query, its results too. A query that is refused stays in the form, to be mended."""
-    status, context = 200, _nothing_yet(asked)
-    try:
-        context |= await _searched(request, library, asked)
-    except RoslinError as error:
-        status, refused = refusal_of(error)
-        context["refusal"] = refused.error
-    return _page(library, "search.html", context | {"matchers": _shown_matchers(asked.matcher)}, status)
+    status, found = await or_refusal(_searched(request, library, asked))
+    context = {**_nothing_yet(asked), **found, "matchers": _shown_matchers(asked.matcher)}
+    return _page(library, "search.html", context, status)
 
 
 @router.get("/results")
@@ -221,7 +215,6 @@ def _nothing_yet(asked: SearchParams) -> dict[str, Any]:
 
 
 async def _searched(request: Request, library: Library, asked: SearchParams) -> dict[str, Any]:
-    """The results, if there is a query."""
     if asked.is_browsing:
         browsed, figures = await while_waited_for(request, lambda _: _browse(library, asked))
         return {"browsed": browsed, "figures": figures}
@@ -232,14 +225,12 @@ async def _searched(request: Request, library: Library, asked: SearchParams) -> 
 
 
 def _work(library: Library, asked: SearchParams, wait: Wait) -> tuple[Found, Drawn]:
-    """A search, and its results drawn."""
     found = find(library, asked, wait, Show.page(asked))
     key = (library.collection.about["token"], "drawn", repr(asked))
     return found, library.kept(key, lambda: _drawn(found), lambda drawn: drawn.is_engraved and found.is_complete)
 
 
 def _browse(library: Library, asked: SearchParams) -> tuple[Browsed, list[Markup]]:
-    """Melodies without a query, drawn."""
     browsed = browse(library, asked)
     return browsed, [
         melody_figure(each.melody, name_of(each.melody, "a melody"), f"melody-{place}-")
@@ -248,12 +239,9 @@ def _browse(library: Library, asked: SearchParams) -> tuple[Browsed, list[Markup
 
 
 def _side_by_side(library: Library, asked: SideParams, wait: Wait) -> dict[str, Any]:
-    """The columns, and what they show, drawn."""
     found = columns(library, asked, wait)
     shown = {
-        (place, result.rank): melody_figure(
-            result.melody, name_of(result.melody, "a result"), f"side-{place}-{result.rank}-", _notes(result)[1]
-        )
+        (place, result.rank): result_figure(result, f"side-{place}-{result.rank}-")
         for place, column in enumerate(found)
         for result in column.results
     }
@@ -290,20 +278,16 @@ def _column(library: Library, asked: SideParams, name: str, wait: Wait) -> Colum
 
 def _drawn(found: Found) -> Drawn:
     """The query and the results as figures. The query shows what it shares with the first result."""
-    figures = {
-        result.rank: melody_figure(
-            result.melody, name_of(result.melody, "a result"), f"result-{result.rank}-", _notes(result)[1]
-        )
-        for result in found.answer.results
-    }
     results = found.answer.results
-    shared = _notes(results[0])[0] if results else ()
+    figures = {result.rank: result_figure(result, f"result-{result.rank}-") for result in results}
+    shared = results[0].match.query_notes if results and results[0].match else ()
     return Drawn(melody_figure(found.query, "the query", "query-", shared), figures)
 
 
-def _notes(result: ResultAnswer) -> tuple[list[int], list[int]]:
-    """The notes that match: of the query, of the result."""
-    return (result.match.query_notes, result.match.candidate_notes) if result.match else ([], [])
+def result_figure(result: ResultAnswer, mark: str) -> Markup:
+    """A result in notation, with the notes that match."""
+    notes = result.match.candidate_notes if result.match else []
+    return melody_figure(result.melody, name_of(result.melody, "a result"), mark, notes)
 
 
 def _shown_matchers(asked: str) -> list[tuple[str, Matcher]]:

@@ -27,7 +27,7 @@ import logging
 import queue
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from itertools import islice
 from pathlib import PurePosixPath
@@ -74,27 +74,34 @@ _LOG = logging.getLogger("roslin.web")
 class Desk:
     """A few reader processes of one kind. The last one used is the next one used: others may never be started."""
 
-    def __init__(self, processes: int):
+    def __init__(self) -> None:
         self._free: queue.LifoQueue[Worker] = queue.LifoQueue()
-        self._all = [Worker(module=__name__, memory_limit_bytes=_MEMORY_BYTES) for _ in range(processes)]
+        self._all = [Worker(module=__name__, memory_limit_bytes=_MEMORY_BYTES) for _ in range(_PROCESSES)]
         for worker in self._all:
             self._free.put(worker)
 
     def ask(self, function: str, payload: dict[str, Any], seconds: float) -> dict[str, Any]:
         """The answer of a reader. An error has a sentence for the client."""
-        with self._reader(seconds) as worker:
-            worker.time_limit_seconds = seconds
-            try:
-                answer = worker.call(function, {**payload, "seconds": seconds})
-            except HungError:
-                _LOG.warning("a reader was ended: no answer to %r within %g seconds", function, seconds)
-                raise FormatError(f"reading it takes longer than {seconds:g} seconds, the most allowed here") from None
-            except SandboxError as error:
-                _LOG.warning("a reader failed: %s", error)
-                raise FormatError("it cannot be read: its reader failed") from None
+        try:
+            worker = self._free.get(timeout=seconds)
+        except queue.Empty:
+            raise BusyError("the server is busy reading other files; try again in a minute") from None
+        worker.time_limit_seconds = seconds
+        try:
+            answer = worker.call(function, {**payload, "seconds": seconds})
             if answer.get("refusal", {}).get("is_spent"):
                 worker.close()
-        _raise_refusal(answer)
+        except HungError:
+            _LOG.warning("a reader was ended: no answer to %r within %g seconds", function, seconds)
+            raise FormatError(f"reading it takes longer than {seconds:g} seconds, the most allowed here") from None
+        except SandboxError as error:
+            _LOG.warning("a reader failed: %s", error)
+            raise FormatError("it cannot be read: its reader failed") from None
+        finally:
+            self._free.put(worker)
+        if refusal := answer.get("refusal"):
+            problem = refusal["problem"]
+            raise FormatError(refusal["message"]) if problem is None else NotationError(Problem(**problem))
         return answer
 
     def close(self) -> None:
@@ -102,23 +109,12 @@ class Desk:
         for worker in self._all:
             worker.close()
 
-    @contextmanager
-    def _reader(self, seconds: float) -> Iterator[Worker]:
-        try:
-            worker = self._free.get(timeout=seconds)
-        except queue.Empty:
-            raise BusyError("the server is busy reading other files; try again in a minute") from None
-        try:
-            yield worker
-        finally:
-            self._free.put(worker)
-
 
 class Readers:
     """The reader processes of a server."""
 
     def __init__(self) -> None:
-        self._texts, self._files = Desk(_PROCESSES), Desk(_PROCESSES)
+        self._texts, self._files = Desk(), Desk()
 
     def readings(self, text: str, notation: str | None, strict: bool, settings: Settings) -> list[Melody]:
         """The melody that a reader typed or pasted, and the others that the text may mean."""
@@ -136,9 +132,7 @@ class Readers:
         return [(severity, Problem(**problem)) for severity, problem in answer["problems"]]
 
     def file(self, data: bytes, name: str, settings: Settings) -> Values:
-        """The queries in a file: the values of an `UploadAnswer`. Its name only helps to recognise the
-        notation.
-        """
+        """The queries in a file: the values of an `UploadAnswer`. Its name only helps to recognise the notation."""
         asked = {
             "data": base64.b64encode(data).decode(),
             "name": name,
@@ -183,13 +177,6 @@ def melody_from_values(values: Values) -> Melody:
         "problems": tuple(Problem(**problem) for problem in values["problems"]),
     }
     return Melody(**{**values, **tables})
-
-
-def _raise_refusal(answer: Values) -> None:
-    """Raise what a reader refused, with the place in the music if it has one."""
-    if refusal := answer.get("refusal"):
-        problem = refusal["problem"]
-        raise FormatError(refusal["message"]) if problem is None else NotationError(Problem(**problem))
 
 
 # -- what happens in a reader process ----------------------------------------------------------------------------------
@@ -266,10 +253,9 @@ FUNCTIONS = {
 
 
 def choices(data: bytes, name: str, *, melodies: int, notes: int, letters: int) -> dict[str, Any]:
-    """The melodies of a file that can be searched for, as the values of an `UploadAnswer`. Its name only helps to
-    recognise the notation.
+    """At most this many `melodies` of a file that can be searched for, as the values of an `UploadAnswer`.
 
-    At most this many `melodies` are listed. A query has at most this many `notes` and, as text, `letters`.
+    Its `name` helps to recognise the notation. A query has at most this many `notes` and, as text, `letters`.
     """
     found = list(islice(_read(data, name), melodies + 1))
     taken = [record.melody_or_raise() for record in found[:melodies] if record.melody is not None]

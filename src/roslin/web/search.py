@@ -57,7 +57,6 @@ class Show:
 
     @classmethod
     def page(cls, asked: SearchParams) -> Self:
-        """For people."""
         return cls(needs_list=True, is_folded=asked.copies != "apart")
 
     @classmethod
@@ -164,9 +163,8 @@ def find(library: Library, asked: SearchParams, wait: Wait, show: Show = Show())
 def query_used(library: Library, asked: SearchParams) -> tuple[Melody, int]:
     """The query in the reading that its list has, and how many readings were searched for."""
     readings = readings_of(asked, library.collection, library.settings)
-    if asked.id or not chosen_matcher(asked.matcher, library.settings).estimates_chance:
-        return readings[0], 1
-    if not has_readings(readings):
+    chosen = chosen_matcher(asked.matcher, library.settings)
+    if asked.id or not chosen.estimates_chance or not has_readings(readings):
         return readings[0], 1
     plain = asked.only_search()
     found = find(library, plain, Wait(), Show.page(plain))
@@ -365,8 +363,7 @@ def short_enough(
 def explain(library: Library, asked: ExplainParams, query: Melody) -> Explanation:
     """Explain one melody by a reading of the query, in one of the slots for searches.
 
-    Some matchers weigh notes by how often others have them, so the melody is compared among those that were searched,
-    and its distance is that of the list.
+    Some matchers weigh notes by how often others have them, so it is compared among the melodies that were searched.
     """
     collection, settings = library.collection, library.settings
     candidate = collection[asked.candidate]
@@ -387,10 +384,7 @@ def explain(library: Library, asked: ExplainParams, query: Melody) -> Explanatio
 
 
 def found_as(library: Library, asked: ExplainParams, why: Explanation, readings: int) -> Hit | None:
-    """The melody as a search of the whole collection finds it by one of this many readings of the query.
-
-    None if chance matches are not counted.
-    """
+    """The melody as a search by one of this many readings of the query finds it; None if chance is not counted."""
     if asked.mode.of(why.matcher)[1]:
         return None
     with library.slot() as seconds:
@@ -398,10 +392,7 @@ def found_as(library: Library, asked: ExplainParams, why: Explanation, readings:
 
 
 def match_of(chosen: Matcher, query: Melody, among: Packed, number: int, distance: float) -> MatchAnswer:
-    """The notes that belong together, without the steps, by the part of the matcher that decides most.
-
-    A `Deadline` around it ends it.
-    """
+    """The notes that belong together, by the part of the matcher that decides most. A `Deadline` around it ends it."""
     check_stopped()
     leading = chosen.leading
     is_long = len(query) * _length(among, number) > leading.pairs_explained

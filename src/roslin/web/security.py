@@ -1,15 +1,8 @@
 """Guards before and after every route: plain ASGI, so that bodies stream and disconnects are seen.
 
-SafeHeaders  a strict policy for the browser: nothing from elsewhere, no inline script or style. Only pages of named
-             origins may show these pages and use the API; the reconciliation service is for all
-HeadAsGet    answers HEAD like GET, without the body
-BodyLimit    refuses a body above the limit, by its Content-Length or while it grows
-OwnHost      answers only to the names of this server
-RateLimit    limits the requests per minute of one client
-LastResort   answers an unforeseen error in the one shape of errors
-Log          writes one line of JSON per request
-
-The search page and the pages of a study share the guards (`web.app`).
+The policy for browsers is strict: nothing from elsewhere, no inline script or style. Only pages of named origins may
+show these pages and use the API; the reconciliation service is for all. The search page and the pages of a study share
+the guards (`web.app`).
 """
 
 from __future__ import annotations
@@ -91,8 +84,7 @@ def client_of(scope: Scope) -> str:
 class Limiter:
     """Lets each client do something `most` times at once, and again at the rate of `most` times in `seconds`.
 
-    For each client it stores when all its turns will be free again. It forgets the clients that it has not seen for the
-    longest time.
+    It stores when all turns of a client will be free again, and forgets those that it has not seen for the longest.
     """
 
     def __init__(self, most: int, seconds: float = 60.0):

@@ -131,14 +131,9 @@ def _lengths(match: Matched) -> Iterator[str]:
 
 
 def _place(place: float, candidate: Melody) -> Iterator[str]:
-    bar = bar_number(place, candidate)
-    first = int(candidate.notes["onset_ticks"][0]) / TICKS_PER_QUARTER
-    if place <= first + ON_GRID:
-        return
-    if bar is not None:
-        yield _("from bar {number}").format(number=bar)
-    else:
-        yield _("from its middle")
+    bar, first = bar_number(place, candidate), int(candidate.notes["onset_ticks"][0]) / TICKS_PER_QUARTER
+    if place > first + ON_GRID:
+        yield _("from its middle") if bar is None else _("from bar {number}").format(number=bar)
 
 
 def _agreement(match: Matched, query: Melody, candidate: Melody, compare: str) -> str:
@@ -285,11 +280,8 @@ def _note(note: MelodyNote) -> str:
 
 def _bar(bar: int | None, things: list[str]) -> str:
     notes = ", ".join(things)
-    if bar is None:
-        return notes
-    return (
-        _("Bar {number}: {notes}").format(number=bar, notes=notes) if bar else _("Upbeat: {notes}").format(notes=notes)
-    )
+    words = "{notes}" if bar is None else _("Bar {number}: {notes}") if bar else _("Upbeat: {notes}")
+    return words.format(number=bar, notes=notes)
 
 
 METHODS = {

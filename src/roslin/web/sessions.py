@@ -32,9 +32,6 @@ _MOST_FIELDS = 300
 _REVIEWER_SECONDS = 30 * 86_400
 
 
-# -- forms -------------------------------------------------------------------------------------------------------------
-
-
 def is_foreign(request: Request, public_address: str = "") -> bool:
     """Whether another site sent it. `public_address`: where people reach us, if they see another one than we do."""
     site, origin = request.headers.get("sec-fetch-site", ""), request.headers.get("origin", "")
@@ -46,9 +43,6 @@ def is_foreign(request: Request, public_address: str = "") -> bool:
 async def read_form(request: Request) -> FormData:
     """The fields of a form; files are refused."""
     return await request.form(max_files=0, max_fields=_MOST_FIELDS)
-
-
-# -- signatures --------------------------------------------------------------------------------------------------------
 
 
 class SessionSigner:
@@ -84,9 +78,6 @@ def _salted(purpose: str) -> dict[str, Any]:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
-
-
-# -- sessions ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +159,10 @@ class Attempts:
         self._all.give_back("")
 
 
-# -- reviewers ---------------------------------------------------------------------------------------------------------
-
-
 class Reviewers:
-    """The people who may decide about concordances.
+    """The people who may decide about concordances: on localhost a name is enough.
 
-    On localhost a name is enough. A server that others can reach asks for the password that its operator chose;
-    without one its pages are for reading.
+    A server that others can reach asks for the password of its operator; without one its pages are for reading.
     """
 
     def __init__(self, settings: Settings):

@@ -11,7 +11,7 @@ import re
 from dataclasses import asdict, dataclass
 from ipaddress import ip_network
 from string import Formatter
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 from urllib.parse import quote, urlsplit
 
 from roslin.errors import ArgumentError
@@ -48,14 +48,9 @@ class ServerSettings:
     @classmethod
     def from_environment(cls) -> Self:
         """The settings that the parent process left in the environment."""
-        return cls._from_values(json.loads(os.environ[cls.variable]))
+        from pydantic import TypeAdapter
 
-    @classmethod
-    def _from_values(cls, values: dict[str, Any]) -> Self:
-        known: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
-        }
-        return cls(**known)
+        return TypeAdapter(cls).validate_json(os.environ[cls.variable])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +85,6 @@ class Settings(ServerSettings):
             check_link(pattern)
 
     def link_to(self, melody: Melody) -> str | None:
-        """The melody at its source."""
         return self._address(self.link, melody)
 
     def manifest_of(self, melody: Melody) -> str | None:
@@ -111,11 +105,6 @@ class Settings(ServerSettings):
             "composer": melody.composer or "",
         }
         return pattern.format(**{name: quote(value, safe="") for name, value in values.items()})
-
-    @classmethod
-    def _from_values(cls, values: dict[str, Any]) -> Self:
-        parts = tuple(map(cls._from_values, values["parts"]))
-        return super(Settings, cls)._from_values({**values, "parts": parts})
 
 
 def is_loopback(host: str) -> bool:

@@ -33,10 +33,11 @@ from roslin.playback import midi_bytes
 from roslin.report.player import drawing
 from roslin.report.svg import placed
 from roslin.report.svg import svg as svg_of
+from roslin.web.language import weights
 from roslin.web.library import Library, Opened
+from roslin.web.rendering import download, path_here
 from roslin.web.requests import Choice, SearchParams, where_to
 from roslin.web.settings import MAX_QUERY, Settings
-from roslin.web.under_path import path_here
 
 LINKED = "application/ld+json"
 SITEMAP_ADDRESSES = 50_000  # the most that the protocol allows in one file
@@ -108,12 +109,9 @@ FileFormat = Literal["midi", "svg", "png", "pae", "abc", "musicxml", "mei"]
 def as_file(melody: Melody, format: str) -> Response:
     """A melody in one of `FILES`. Drawings are shown by a browser, and other files are downloaded."""
     file = FILES[format]
-    headers = (
-        {}
-        if file.media_type.startswith("image/")
-        else {"Content-Disposition": f'attachment; filename="melody.{file.suffix}"'}
-    )
-    return Response(file.write(melody), media_type=file.media_type, headers=headers)
+    if file.media_type.startswith("image/"):
+        return Response(file.write(melody), media_type=file.media_type)
+    return download(file.write(melody), file.media_type, f"melody.{file.suffix}")
 
 
 def formats_of(melody: Melody) -> list[str]:
@@ -160,16 +158,8 @@ def file_of(base: str, id: str, format: str) -> str:
 
 def wants_linked_data(request: Request) -> bool:
     """Whether the client prefers JSON-LD to a page."""
-    weights = dict(map(_weight, request.headers.get("accept", "").split(",")))
-    wanted = weights.get(LINKED, 0.0)
-    return wanted > max(weights.get(page, 0.0) for page in ("text/html", "application/xhtml+xml"))
-
-
-def _weight(part: str) -> tuple[str, float]:
-    """The media type in a part of an Accept header, and its weight."""
-    kind, *parameters = (each.strip() for each in part.lower().split(";"))
-    given = next((each[2:] for each in parameters if each.startswith("q=")), "1")
-    return kind, float(given) if re.fullmatch(r"[01](\.\d{0,3})?", given) else 0.0
+    given = weights(request.headers.get("accept", "").lower())
+    return given.get(LINKED, 0.0) > max(given.get(page, 0.0) for page in ("text/html", "application/xhtml+xml"))
 
 
 def linked_answer(library: Library, melody: Melody, base: str) -> Response:
@@ -187,10 +177,12 @@ def linked_data(library: Library, melody: Melody, base: str) -> dict[str, Any]:
         {"@type": "MediaObject", "encodingFormat": FILES[format].media_type, "contentUrl": file_of(base, id, format)}
         for format in formats
     ]
-    site = library.imprint.site if library.imprint else None
-    provider = _known({"@type": "Organization", "name": site.name, "url": site.home}) if site else None
-    licence = {"@id": site.licence_link} if site and site.licence_link else None
     collection = {"@type": "Collection", "@id": f"{base}/", "name": library.title}
+    if library.imprint:
+        site = library.imprint.site
+        provider = _known({"@type": "Organization", "name": site.name, "url": site.home})
+        licence = {"@id": site.licence_link} if site.licence_link else None
+        collection |= _known({"provider": provider, "license": licence})
     return _known(
         {
             "@context": _CONTEXT,
@@ -203,10 +195,7 @@ def linked_data(library: Library, melody: Melody, base: str) -> dict[str, Any]:
             "lyrics": lyrics,
             "url": page,
             "image": file_of(base, id, "svg") if "svg" in formats else None,
-            "isPartOf": [
-                _known({**collection, "provider": provider, "license": licence}),
-                *_source(melody, library.settings),
-            ],
+            "isPartOf": [collection, *_source(melody, library.settings)],
             "encoding": files,
             "incipit": _incipit(melody, page, file_of(base, id, "mei") if "mei" in formats else None),
         }

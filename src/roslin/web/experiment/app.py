@@ -17,13 +17,13 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from roslin.errors import DecisionError, NotKeptError, RoslinError, UnknownExpertError, UnknownNameError
-from roslin.web import static_files
 from roslin.web.app import Guarding, application
 from roslin.web.errors import refusal_of
 from roslin.web.experiment import dashboard, participants, trials
 from roslin.web.experiment.pages import ForgedError, NoSessionError, expert_or_address, page
 from roslin.web.experiment.study import ExperimentSettings, OpenStudy
 from roslin.web.experiment.trials import UnfinishedError
+from roslin.web.rendering import static_files
 from roslin.web.security import POLICY
 from roslin.web.server import prepare_process, run
 
@@ -65,7 +65,7 @@ def create_app(settings: ExperimentSettings) -> FastAPI:
         client_of=lambda scope: expert_or_address(study, scope),
         about=_without_secrets,
     )
-    routers = [room.router for room in (participants, trials, dashboard, static_files)]
+    routers = [participants.router, trials.router, dashboard.router, static_files]
     app = application(settings, guarding, routers, opened)
     app.state.study = study
     for kind in (RoslinError, sa.exc.SQLAlchemyError, RequestValidationError, HTTPException):
@@ -76,9 +76,6 @@ def create_app(settings: ExperimentSettings) -> FastAPI:
 def _without_secrets(scope: Scope) -> Mapping[str, str]:
     """The parts of a request that may be logged: neither the person nor their secrets."""
     return {"method": scope["method"], "path": _SECRET.sub(r"/\1/…", scope["path"])}
-
-
-# -- errors ------------------------------------------------------------------------------------------------------------
 
 
 def _refused(error: Exception) -> tuple[int, str, str]:
@@ -112,9 +109,6 @@ async def study_answer(request: Request, error: Exception) -> Response:
             body["missing"] = body["error"]["missing"] = error.missing
         return JSONResponse(body, status_code=status, headers=headers)
     return HTMLResponse(page(request, "refusal.html", status=status, code=code), status, headers)
-
-
-# -- server ------------------------------------------------------------------------------------------------------------
 
 
 def serve_study(settings: ExperimentSettings, host: str, port: int, workers: int = 1) -> None:

@@ -39,10 +39,9 @@ from roslin.web.experiment.pages import (
     study_of,
 )
 from roslin.web.experiment.study import OpenStudy
+from roslin.web.rendering import download, page, static_address
 from roslin.web.security import client_of
 from roslin.web.sessions import read_form
-from roslin.web.static_files import address
-from roslin.web.under_path import page
 
 _MOST_LINKS = 1000
 _WIDTH, _NAMES, _NUMBERS = 900.0, 200.0, 80.0
@@ -64,7 +63,7 @@ def dashboard_page(request: Request, template: str, **values: Any) -> str:
         f"web/experiment/dashboard/{template}",
         plan=study.plan,
         title=study.plan.text(study.plan.title, study.plan.languages[0]) or study.plan.name,
-        static=address,
+        static=static_address,
         path=request.url.path,
         csrf="" if who is None else who.form,
         **values,
@@ -75,7 +74,6 @@ class LockedRoute(APIRoute):
     """A route for the experimenter alone."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, behind the lock."""
         handler = super().get_route_handler()
 
         async def locked(request: Request) -> Response:
@@ -232,7 +230,7 @@ def invite(study: Served, form: AnyForm) -> Response:
 def links(request: Request, study: Served, first: Number = 1, last: Annotated[int, Query(ge=0)] = 10**9) -> Response:
     """Links as a table to send them from: all, or those that were made together."""
     text = study.links_csv(_between(study, first, last), own_address(request))
-    return Response(text, media_type="text/csv", headers={"Content-Disposition": 'attachment; filename="links.csv"'})
+    return download(text, "text/csv", "links.csv")
 
 
 def _between(study: OpenStudy, first: int, last: int) -> list[StudyExpert]:
@@ -332,8 +330,7 @@ def export(
         out = Path(folder) / name
         export_study(study.store, out, format, unfinished=unfinished, participants=participants)
         packed = Path(shutil.make_archive(str(out), "zip", folder, name)).read_bytes()
-    headers = {"Content-Disposition": f'attachment; filename="{_plain(name)}.zip"'}
-    return Response(packed, media_type="application/zip", headers=headers)
+    return download(packed, "application/zip", f"{_plain(name)}.zip")
 
 
 def _plain(name: str) -> str:

@@ -20,11 +20,10 @@ from roslin.display.words import in_words
 from roslin.errors import RoslinError
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.language import Translation
+from roslin.web.rendering import page as filled
+from roslin.web.rendering import path_here, static_address
 from roslin.web.security import client_of
 from roslin.web.sessions import OUT_OF_DATE, Session, Sessions, is_foreign, read_form
-from roslin.web.static_files import address
-from roslin.web.under_path import page as filled
-from roslin.web.under_path import path_here
 
 FORM_HEADER = "x-roslin-csrf"
 
@@ -35,9 +34,6 @@ class NoSessionError(RoslinError):
 
 class ForgedError(RoslinError):
     """Something to be written that does not come from our own pages."""
-
-
-# -- who asks ----------------------------------------------------------------------------------------------------------
 
 
 def study_of(request: Request) -> OpenStudy:
@@ -53,10 +49,9 @@ async def _served(request: Request) -> OpenStudy:
 
 async def visitor(request: Request) -> Session:
     """The session of the visitor; without one the request is refused."""
-    found = visitor_or_none(request)
-    if found is None:
-        raise NoSessionError("your session has expired; please open your personal link again")
-    return found
+    if who := visitor_or_none(request):
+        return who
+    raise NoSessionError("your session has expired; please open your personal link again")
 
 
 def visitor_or_none(request: Request) -> Session | None:
@@ -114,14 +109,8 @@ def expert_or_address(study: OpenStudy, scope: Scope) -> str:
     return f"expert {who.name}" if who else f"address {client_of(scope)}"
 
 
-# -- templates ---------------------------------------------------------------------------------------------------------
-
-
 def language_of(request: Request) -> str:
-    """The language of the reader: chosen, or what their browser asks for, or the first of the study.
-
-    Participants have chosen in the session, other visitors in the address.
-    """
+    """The language chosen in the session or, by visitors, in the address; else that of the browser, or the first."""
     study = study_of(request)
     who = visitor_or_none(request)
     chosen = request.query_params.get("language", "") if who is None else who.language
@@ -130,15 +119,13 @@ def language_of(request: Request) -> str:
 
 def words_of(request: Request) -> Translation:
     """The words of the pages in the language of the reader."""
-    study = study_of(request)
-    return study.catalogues[language_of(request)]
+    return study_of(request).catalogues[language_of(request)]
 
 
 def page(request: Request, template: str, **values: Any) -> str:
     """A template with these values and those of every page."""
-    study = study_of(request)
-    who = visitor_or_none(request)
-    words, plan = words_of(request), study.plan
+    study, who, words = study_of(request), visitor_or_none(request), words_of(request)
+    plan = study.plan
     with in_words(words):
         return filled(
             f"web/experiment/{template}",
@@ -149,7 +136,7 @@ def page(request: Request, template: str, **values: Any) -> str:
             words=words.for_scripts(lambda name: name.startswith("trial")),
             text=lambda text: markdown(plan.text(text, words.language)),
             label=lambda text: plan.text(text, words.language),
-            static=address,
+            static=static_address,
             path=request.url.path,
             query=request.url.query,
             is_known=who is not None,

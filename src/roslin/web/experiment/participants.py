@@ -60,12 +60,12 @@ def welcome(request: Request) -> Response:
 def personal_link(request: Request, study: Served, token: str) -> Response:
     """A personal link begins a session and leads to where its owner stopped. An unknown link is a missing page."""
     name = study.signatures.text("link", token)
-    try:
-        expert = None if name is None else study.store.expert(name)
-    except UnknownExpertError:
-        expert = None
-    if expert is None:
+    if name is None:
         raise HTTPException(404)
+    try:
+        expert = study.store.expert(name)
+    except UnknownExpertError:
+        raise HTTPException(404) from None
     answer = see("/continue")
     keep_session(request, answer, study.participants, study.participants.begun(expert.name, expert.language))
     return answer
@@ -166,7 +166,6 @@ def wait(request: Request, study: Served) -> Response:
 
 
 def _receipt(study: OpenStudy, name: str, position: Position) -> dict[str, Any]:
-    """The contents of the receipt."""
     is_complete, participant = position.stage == "done", study.store.expert(name).participant
     way_back = study.plan.way_back(position.receipt, participant, is_complete=is_complete)
     return {"receipt": position.receipt, "is_complete": is_complete, "way_back": way_back}
@@ -272,12 +271,9 @@ def instructions(request: Request, study: Served, who: Visiting) -> Response:
     at = _is_at(study, who, "instructions")
     if not at:
         return see("/continue")
-    context = {"after": at.sequence, "is_again": at.is_open or at.finished > 0, "is_restart": _restarts(study, at)}
+    is_restart = at.is_open and study.plan.rules.resume == "restart"
+    context = {"after": at.sequence, "is_again": at.is_open or at.finished > 0, "is_restart": is_restart}
     return HTMLResponse(page(request, "instructions.html", **context))
-
-
-def _restarts(study: OpenStudy, at: Position) -> bool:
-    return at.is_open and study.plan.rules.resume == "restart"
 
 
 @router.post("/instructions")

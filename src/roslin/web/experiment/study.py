@@ -29,7 +29,6 @@ from roslin.experiment.plan import Item, StudyPlan, Task
 from roslin.experiment.store import EventStore
 from roslin.experiment.study_store import StudyExpert
 from roslin.matchers import DEFAULT_MATCHER, matcher
-from roslin.matchers.explanation import Explanation
 from roslin.melody import Melody
 from roslin.report.player import melody_figure
 from roslin.report.variants import grace_steps
@@ -135,7 +134,6 @@ class OpenStudy:
         return f"{self._address(address)}/join/{code}" if code else ""
 
     def open_invitation(self, address: str = "") -> str:
-        """Make an open invitation, unless there is one."""
         if not self.store.state(_INVITATION):
             self.store.set_state(_INVITATION, secrets.token_urlsafe(12))
         return self.invitation(address)
@@ -162,8 +160,7 @@ class OpenStudy:
     def _address(self, otherwise: str) -> str:
         return (self.settings.public_address or otherwise).rstrip("/")
 
-    # -- progress of participants
-    # -------------------------------------------------------------------------------------------
+    # -- progress of participants --------------------------------------------------------------------------------------
 
     def position(self, name: str) -> Position:
         """How far an expert is; an error after a withdrawal."""
@@ -181,7 +178,6 @@ class OpenStudy:
         return events
 
     def state(self, name: str, trial: int) -> TrialState:
-        """The state of a participant's trial."""
         return trial_state(self.trial_events(name, trial))
 
     def choices(self, query: str) -> dict[str, tuple[ExpertChoice, ...]]:
@@ -193,7 +189,6 @@ class OpenStudy:
         return found
 
     def forget(self) -> None:
-        """Clear caches after a withdrawal."""
         self.shown.cache_clear()
         self._choices.clear()
 
@@ -210,8 +205,7 @@ class OpenStudy:
 class StudyFigures:
     """The melodies of a study as figures: drawn once for all participants, without title, composer and id.
 
-    A drawing takes a while the first time, so a thread makes all of them when the server starts. The number under which
-    an expert sees a melody is put in later.
+    Drawings take a while, so a thread makes them when the server starts. The numbers of candidates are put in later.
     """
 
     def __init__(self, folder: StudyFolder, catalogues: Catalogues):
@@ -248,10 +242,10 @@ class StudyFigures:
         _LOG.info("ready: %d melodies are drawn", len(items))
 
     def figure(self, item: Item, trial: int, place: str, language: str) -> Markup:
-        """A query or candidate; `place` is "query" or its number."""
+        """A query or candidate; `place` is "query" or its number, from 0."""
         if item.is_melody:
             kind = "query" if place == "query" else "candidate"
-            return self._numbered(self._kept(item.id, kind, language), place)
+            return _numbered(self._kept(item.id, kind, language), place)
         with in_words(self._catalogues[language]):
             name = _("the query") if place == "query" else _("candidate {number}").format(number=int(place) + 1)
             made = render("web/experiment/_item.html", item=item, trial=trial, place=place, name=name)
@@ -261,26 +255,17 @@ class StudyFigures:
         """Two melodies, in each of which those notes are marked that have no partner in the other."""
         kinds = tuple("query" if place == "query" else "candidate" for place in places)
         drawn = self._pairs(first.id, second.id, kinds, language)
-        one, two = (self._numbered(figure, place) for figure, place in zip(drawn, places, strict=True))
+        one, two = (_numbered(figure, place) for figure, place in zip(drawn, places, strict=True))
         return one, two
-
-    @staticmethod
-    def _numbered(figure: str, place: str) -> Markup:
-        number = place if place == "query" else str(int(place) + 1)
-        return Markup(figure.replace(_NUMBER, number))  # noqa: S704 - made by a template
 
     def _read(self, id: str) -> Melody:
         with self._lock:
             return self._folder.melody(id)
 
-    @staticmethod
-    def _name(kind: str) -> str:
-        return _("the query") if kind == "query" else _("candidate {number}").format(number=_NUMBER)
-
     def _drawn(self, id: str, kind: str, language: str) -> str:
         """The figure. A melody that took too long to engrave is tried once more, then a piano roll replaces it."""
         with in_words(self._catalogues[language]):
-            made = (self._melody(id), self._name(kind), f"{kind}-{_NUMBER}-")
+            made = (self._melody(id), _name(kind), f"{kind}-{_NUMBER}-")
             figure = melody_figure(*made)
             return str(melody_figure(*made) if "<figcaption>" in figure else figure)
 
@@ -288,12 +273,20 @@ class StudyFigures:
         melodies = self._melody(first), self._melody(second)
         with in_words(self._catalogues[language]):
             figures = [
-                str(melody_figure(melody, self._name(kind), f"{side}-{kind}-{_NUMBER}-", rows))
+                str(melody_figure(melody, _name(kind), f"{side}-{kind}-{_NUMBER}-", rows))
                 for melody, rows, kind, side in zip(
                     melodies, differing_notes(*melodies), kinds, ("first", "second"), strict=True
                 )
             ]
         return figures[0], figures[1]
+
+
+def _name(kind: str) -> str:
+    return _("the query") if kind == "query" else _("candidate {number}").format(number=_NUMBER)
+
+
+def _numbered(drawn: str, place: str) -> Markup:
+    return Markup(drawn.replace(_NUMBER, place if place == "query" else str(int(place) + 1)))  # noqa: S704 - of a template
 
 
 # -- differences -------------------------------------------------------------------------------------------------------
@@ -302,24 +295,18 @@ class StudyFigures:
 def differing_notes(first: Melody, second: Melody) -> tuple[list[int], list[int]]:
     """Rows of the notes of each that the usual matcher pairs with nothing like them in the other.
 
-    Music that it never compares (another voice, the lower notes of a chord) is not listed. Nor does it look at grace
-    notes: one of these differs unless the same step leads to the partner of the note that it adorns. (`report.variants`
-    marks every difference that an eye sees, between melodies that are one tune; here a note with other rhythm or pitch
-    may well have a partner.)
+    Music that it never compares (another voice, the lower notes of a chord) is not listed. A grace note differs unless
+    the same step leads to the partner of the note that it adorns.
     """
-    found = _explained(first, second)
-    mine = _unlike(first, set(found.query_notes)) | _graces(first, second, dict(found.pairs))
+    chosen = matcher(DEFAULT_MATCHER)
+    found = chosen.explain(first, [second], 0)
+
+    def unlike(melody: Melody, alike: Sequence[int]) -> set[int]:
+        return set(chosen.explain(melody, [melody], 0).query_notes).difference(alike)
+
+    mine = unlike(first, found.query_notes) | _graces(first, second, dict(found.pairs))
     partners = {theirs: own for own, theirs in found.pairs}
-    return sorted(mine), sorted(_unlike(second, set(found.candidate_notes)) | _graces(second, first, partners))
-
-
-def _explained(first: Melody, second: Melody) -> Explanation:
-    return matcher(DEFAULT_MATCHER).explain(first, [second], 0)
-
-
-def _unlike(melody: Melody, alike: set[int]) -> set[int]:
-    looked_at = set(_explained(melody, melody).query_notes)
-    return looked_at - alike
+    return sorted(mine), sorted(unlike(second, found.candidate_notes) | _graces(second, first, partners))
 
 
 def _graces(melody: Melody, other: Melody, partners: dict[int, int]) -> set[int]:
