@@ -212,7 +212,6 @@ def _copied(store: EventStore, target: StudyDatabase) -> dict[str, int]:
 
 
 def _check_alone(url: str) -> None:
-    """Refuse while another program has the database open."""
     in_use = ExperimentError(
         f"{without_password(url)}: the database is in use; stop the server of the study, and then move it"
     )

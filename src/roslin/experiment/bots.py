@@ -159,8 +159,7 @@ class _Bot:
             raise ExperimentError("the page of a trial has no state")
         state = json.loads(found[1])
         query, shown = self._bots.key(self.found.name, state["trial"])
-        practice = self._plan.practice
-        task = practice.task if state["trial"] == 0 and practice is not None else self._plan.task(query)
+        task = self._plan.task(query, state["trial"])
         opinion = self._bots.population.opinion(self._number, task, self._is_careless)
         if state["design"] == "ranking":
             decisions = _ranking(shown, opinion, ties=state["ties"])
@@ -265,7 +264,6 @@ class Opinion:
     crowding: float = 0.0
 
     def merit(self, document: str, present: Collection[str]) -> float:
-        """The similarity of a candidate beside others."""
         others = [id for id in present if id != document]
         near = sum(abs(self.levels[id] - self.levels[document]) <= 1 for id in others)
         return self.merits[document] - self.crowding * near / max(len(others), 1)

@@ -200,7 +200,6 @@ class StudyDatabase:
         return without_password(self.engine.url)
 
     def check(self) -> None:
-        """Refuse a file of SQLite that is damaged."""
         if not self.is_sqlite:
             return
         path = Path(str(self.engine.url.database))

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import csv
 import logging
-import os
 import secrets
 import shutil
 import signal
@@ -43,6 +42,7 @@ from roslin.experiment.store import EventStore
 from roslin.experiment.study_toml import StudyDraft, asked_pools, read_study
 from roslin.melody import Melody
 from roslin.passwords import hashed, is_password
+from roslin.rows import write_whole
 from roslin.starter import tunes_path
 from roslin.types import Progress
 
@@ -114,8 +114,7 @@ class StudyFolder:
         if address == without_password(self.own_database):
             kept.unlink(missing_ok=True)
         elif not kept.is_file() or without_password(self.database) != address:
-            kept.unlink(missing_ok=True)
-            _write_secret(kept, f"{address}\n")
+            write_whole(kept, f"{address}\n", 0o600)
 
     def melody(self, id: str) -> Melody:
         """A melody of the study, with its title, which participants must not see."""
@@ -124,15 +123,11 @@ class StudyFolder:
         return self._melodies[id]
 
     def file(self, name: str) -> Path:
-        if name not in self._files:
-            raise UnknownNameError("file", name, ["those that the plan names"])
-        return self.path / "files" / name
-
-    @property
-    def _files(self) -> set[str]:
         tasks = [*self.plan.tasks, *([self.plan.practice.task] if self.plan.practice else [])]
         items = [item for task in tasks for item in (task.query, *task.candidates)]
-        return {name for item in items for name in (item.picture, item.sound) if name}
+        if name not in {each for item in items for each in (item.picture, item.sound) if each}:
+            raise UnknownNameError("file", name, ["those that the plan names"])
+        return self.path / "files" / name
 
     def check_password(self, text: str) -> bool:
         return is_password(text, (self.path / "password").read_text(encoding="ascii"))
@@ -183,8 +178,8 @@ def create_study(
         made = planned(draft, material, {}, tell)
         password = "-".join("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(4))
         with new_folder(target) as prepared:
-            _write_secret(prepared / "key", key.hex())
-            _write_secret(prepared / "password", hashed(password))
+            write_whole(prepared / "key", key.hex(), 0o600)
+            write_whole(prepared / "password", hashed(password), 0o600)
             _write_content(prepared, made, material)
     if database:
         with StudyFolder(target) as study:
@@ -284,13 +279,6 @@ def _write_content(folder: Path, made: Planned, material: Material) -> None:
     write_text(folder / "study.toml", made.source)
     write_text(folder / "pool.csv", Table(POOL_COLUMNS, made.pool).to_csv())
     write_text(folder / "plan.json", made.plan.to_json())
-
-
-def _write_secret(path: Path, text: str) -> None:
-    """Write a file that only its owner can read."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 # -- example -----------------------------------------------------------------------------------------------------------

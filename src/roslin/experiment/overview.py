@@ -209,7 +209,6 @@ def _person(
 
 
 def _funnel(plan: StudyPlan, histories: Iterable[History]) -> Iterable[tuple[str, int]]:
-    """The number of participants who reached each step."""
     steps: list[tuple[str, str]] = [("agreed", "consented")]
     steps += [("answered the questions", "answered")] if plan.questions else []
     steps += [("read the instructions", "read")]
@@ -386,7 +385,6 @@ class LiveOverview:
         return replace(self._seen, is_current=self._age == age)
 
     def close(self) -> None:
-        """End the background work after the current query."""
         self._is_over = True
         if self._worker is not None:
             self._worker.join()

@@ -128,7 +128,10 @@ class StudyPlan:
         each = min(self.rules.queries_per_expert, len(self.tasks))
         return -(-self.rules.quota * len(self.tasks) // each)
 
-    def task(self, query: str) -> Task:
+    def task(self, query: str, trial: int = 1) -> Task:
+        """The task of a query, or that of the practice, which is trial 0."""
+        if trial == 0 and self.practice is not None:
+            return self.practice.task
         return next(task for task in self.tasks if task.query.id == query)
 
     def consent_in(self, language: str) -> tuple[str, str]:

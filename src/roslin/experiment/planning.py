@@ -144,13 +144,7 @@ _COLUMNS = ("id", "picture", "sound")
 _LARGEST_FILE = 20 * 1024 * 1024
 _PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
 _SOUNDS = {".mp3": "mp3", ".ogg": "ogg", ".wav": "wav", ".flac": "flac"}
-_FIRST_BYTES = {
-    b"\x89PNG\r\n\x1a\n": "png",
-    b"\xff\xd8\xff": "jpeg",
-    b"OggS": "ogg",
-    b"fLaC": "flac",
-    b"ID3": "mp3",
-}
+_FIRST_BYTES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"OggS": "ogg", b"fLaC": "flac", b"ID3": "mp3"}
 
 
 @dataclass
@@ -452,7 +446,6 @@ class _Pooling:
         return kept
 
     def left_in(self, ids: Sequence[str]) -> list[str]:
-        """The candidates that the file does not exclude."""
         for id in self.asked.leave_out:
             self._check_known("leave_out", id)
         kept = [id for id in ids if id not in self.asked.leave_out]

@@ -53,7 +53,6 @@ class TrialRecord:
 
     @property
     def own(self) -> list[Event]:
-        """The events of this trial alone."""
         return [event for event in self.events if event.trial == self.trial]
 
     def count(self, kind: str) -> int:

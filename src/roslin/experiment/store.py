@@ -57,7 +57,6 @@ class EventStore(StudyStore):
     """The database of one study, with the events of its participants."""
 
     def events(self, name: str, trial: int | None = None) -> list[Event]:
-        """The events of a participant, in order, or those of one trial."""
         with self.database.reading() as connection:
             return _Log(connection, self.plan, name).events(trial)
 
@@ -111,7 +110,6 @@ class EventStore(StudyStore):
             return log.begin(len(mine) + 1, self.plan.task(query)).trial
 
     def begin_practice(self, name: str) -> TrialState:
-        """The practice of a participant, begun if necessary."""
         if self.plan.practice is None:
             raise DecisionError("this study has no practice")
         with self._log(name) as log:
@@ -207,7 +205,6 @@ class EventStore(StudyStore):
     # -- all participants ---------------------------------------------------------------------------------------------
 
     def loads(self) -> dict[str, Load]:
-        """The opinions of each query: finished, running and begun."""
         with self.database.reading() as connection:
             return _loads(connection, self.plan)
 
@@ -282,7 +279,6 @@ class _Log:
         return set(self.plan.task(found.query).ids)
 
     def next_query(self) -> str | None:
-        """The query to judge next; None if nothing is left."""
         mine = self.trials()
         if len(mine) >= self.plan.rules.queries_per_expert:
             return None

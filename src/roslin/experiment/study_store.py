@@ -154,7 +154,6 @@ class StudyStore:
             return expert_of(_known(connection.execute(sa.select(EXPERTS).where(EXPERTS.c.name == name)).first()))
 
     def experts(self) -> list[StudyExpert]:
-        """All participants, in the order of their invitations."""
         with self.database.reading() as connection:
             return everybody(connection)
 
@@ -195,7 +194,6 @@ class StudyStore:
 
     @property
     def status(self) -> StudyStatus:
-        """Whether participants may begin a trial: open, paused or closed."""
         with self.database.reading() as connection:
             return status_of(connection)
 

@@ -67,7 +67,6 @@ def _words(value: Any, info: ValidationInfo) -> Words:
 
 
 def _choices(value: Any, info: ValidationInfo) -> dict[str, Words]:
-    """A list of words, or a table of texts."""
     choices = dict.fromkeys(value) if isinstance(value, list) else value
     if not isinstance(choices, dict) or not all(isinstance(each, str) and each.strip() for each in choices):
         raise refusal("must be a list of texts", 'texts in quotes, as ["one", "two"], or a table of texts')
