@@ -12,13 +12,16 @@ from threading import Lock
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Scope
 
+from roslin.errors import RoslinError
 from roslin.sandbox import shared_worker
 from roslin.web import api, concordances, identify, lists, pages, reconcile, site
 from roslin.web.connections import Ending, Patience, UntilTheEnd
-from roslin.web.errors import add_handlers, answer
+from roslin.web.errors import answer
 from roslin.web.language import InTheirLanguage
 from roslin.web.library import Health, Library
 from roslin.web.readers import READERS
@@ -97,7 +100,9 @@ def application(
     )
     for router in routers:
         app.include_router(router)
-    # The last one added is the first to see a request.
+    for kind in (RoslinError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, guarding.answer)
+    # The last one added is the first to see a request. `LastResort` answers all other errors.
     app.add_middleware(LastResort, answer=guarding.answer)
     for guard in guarding.inner:
         app.add_middleware(guard)
@@ -151,7 +156,6 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.library, app.state.health = library, state
     app.state.shelf, app.state.door = concordances.Shelf(library), Reviewers(settings)
     _describe(app)
-    add_handlers(app)
     return app
 
 

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode
 
 import numpy as np
 import numpy.typing as npt
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel, Field, ValidationError
@@ -35,7 +35,7 @@ from roslin.errors import CollectionError
 from roslin.report.concordances import PageGroup, compared_words, disagreeing_pairs, page_group
 from roslin.report.synopsis import SIGNS, Glyphs
 from roslin.report.tune_groups import UNNAMED, GroupLine, GroupSummary, group_lines, summaries
-from roslin.web.library import Library, Opened
+from roslin.web.library import Library, Opened, of_state
 from roslin.web.rendering import rendered
 from roslin.web.sessions import MAX_NAME, Reviewers, Session, read_form
 
@@ -313,18 +313,8 @@ def _listed(
     }
 
 
-def _shelf(request: Request) -> Shelf:
-    shelf: Shelf = request.app.state.shelf
-    return shelf
-
-
-def _door(request: Request) -> Reviewers:
-    door: Reviewers = request.app.state.door
-    return door
-
-
-OnShelf = Annotated[Shelf, Depends(_shelf)]
-AtDoor = Annotated[Reviewers, Depends(_door)]
+OnShelf = Annotated[Shelf, of_state("shelf")]
+AtDoor = Annotated[Reviewers, of_state("door")]
 
 
 @router.get("/concordances")

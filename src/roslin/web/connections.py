@@ -205,7 +205,6 @@ class Connection(asyncio.Protocol):
             self._look_at_writing()
 
     def refuse(self, status: int, message: str) -> None:
-        """End the connection with a sentence."""
         body = json.dumps(refusal(status, message).model_dump())
         head = (
             f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
@@ -337,7 +336,6 @@ class Ending:
             before(number, frame)
 
     def _refuse(self) -> None:
-        """End the requests in hand."""
         self.is_over = True
         for task in self.in_hand:
             task.cancel()

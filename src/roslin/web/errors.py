@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
@@ -78,12 +79,6 @@ async def or_refusal(work: Awaitable[dict[str, Any]]) -> tuple[int, dict[str, An
         return status, {"refusal": refused.error}
 
 
-def add_handlers(app: FastAPI) -> None:
-    """Answer every error that is foreseen in its shape; `security.LastResort` answers the others."""
-    for kind in (RoslinError, sqlite3.Error, RequestValidationError, HTTPException):
-        app.add_exception_handler(kind, answer)
-
-
 def _complaint(error: Mapping[str, Any]) -> str:
     where = ".".join(str(part) for part in error["loc"][1:]) or str(error["loc"][0])
     return f"{where}: {error['msg']}"
@@ -92,11 +87,18 @@ def _complaint(error: Mapping[str, Any]) -> str:
 async def answer(request: Request, error: Exception) -> Response:
     """An error in its shape: as a page for pages, as JSON for the API."""
     status, body = refusal_of(error)
+    name = "_refusal.html" if request.url.path == "/results" else "refusal.html"
+    page = partial(rendered, request.app.state.library, name, refusal=body.error, status=status)
+    return answer_with(request, error, status, body.model_dump(), page, "30")
+
+
+def answer_with(
+    request: Request, error: Exception, status: int, body: dict[str, Any], page: Callable[[], str], retry_seconds: str
+) -> Response:
+    """The body for programs, the page for people; with the headers of the error."""
     headers = dict(getattr(error, "headers", None) or {})
     if status == 503:
-        headers["Retry-After"] = "30"
+        headers["Retry-After"] = retry_seconds
     if request.url.path.startswith(("/api/", "/reconcile", "/healthz", "/readyz")):
-        return JSONResponse(body.model_dump(), status_code=status, headers=headers)
-    page = "_refusal.html" if request.url.path == "/results" else "refusal.html"
-    html = rendered(request.app.state.library, page, refusal=body.error, status=status)
-    return HTMLResponse(html, status_code=status, headers=headers)
+        return JSONResponse(body, status, headers)
+    return HTMLResponse(page(), status, headers)

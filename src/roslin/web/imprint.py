@@ -41,8 +41,7 @@ def _colour(behind: tuple[str, ...]) -> BeforeValidator:
         least = min(contrast(value, each) for each in behind)
         if least < LEAST_CONTRAST:
             raise refusal(
-                f"the contrast to the background is {least:.1f}",
-                f"at least {LEAST_CONTRAST}, as in WCAG 2.2",
+                f"the contrast to the background is {least:.1f}", f"at least {LEAST_CONTRAST}, as in WCAG 2.2"
             )
         return value
 

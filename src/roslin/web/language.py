@@ -1,9 +1,9 @@
 """The languages of all pages, and the language of each request. English is written in the code. Others are catalogues.
 
 `translations/LANGUAGE.po` has every sentence that templates, Python and scripts mark by `_("...")`, `N_("...")` and
-`ngettext("...", "...", n)`. `tools/translate.py` brings it up to date. A test fails while anything is missing. A
-message that a script uses has the name of a script among its places in the catalogue: a page hands those over as JSON
-(`for_scripts`: sentence to translation, or to [singular, plural]), and `words.js` looks them up.
+`ngettext("...", "...", n)`. `tools/translate.py` brings it up to date. A message that a script uses has the name of a
+script among its places in the catalogue: a page hands those over as JSON (`for_scripts`: sentence to translation, or to
+[singular, plural]), and `words.js` looks them up.
 
 A request names its language in the address (`?lang=de`, which a cookie then remembers), in the cookie, or by the
 settings of the browser. Answers to programs (`/api/`) are in English.
@@ -33,7 +33,6 @@ from starlette.types import Message, Receive, Scope, Send
 from roslin.display.words import Words, in_words, words
 from roslin.web.security import Guard
 
-SOURCE_LANGUAGE = "en"
 LANGUAGES = ("en", "de", "fr", "it")  # of our own pages; a study lists its own
 _MOST_LISTED = 20  # entries of an Accept header
 

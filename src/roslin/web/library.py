@@ -193,13 +193,18 @@ class Library:
         self._before, self._collection, self._state = self._collection, opened, state
 
 
-def _library(request: Request) -> Library:
-    library: Library = request.app.state.library
-    return library
+def of_state(name: str) -> Any:
+    """A parameter of routes: a value of the application's state."""
+
+    # A coroutine, though it waits for nothing: another function would be run in a thread of its own each time.
+    async def found(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(found)
 
 
 # The collection that is served.
-Opened = Annotated[Library, Depends(_library)]
+Opened = Annotated[Library, of_state("library")]
 
 
 # -- work that a client waits for --------------------------------------------------------------------------------------
@@ -217,7 +222,6 @@ class Wait:
         self.check()
 
     def check(self) -> None:
-        """End work if its client disconnected."""
         if self.is_gone:
             raise GoneError("the search was cancelled because the client disconnected")
 

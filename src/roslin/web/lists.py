@@ -2,11 +2,8 @@
 
 The browser stores a reader's own list, and the server stores nothing. `/list?id=A&id=B` shows the list to anyone who
 has the address; without ids, a script asks for those that this browser stores. Notes are sent only to be written into a
-file, and are in no address.
-
-CSV for a spreadsheet, a TREC run for `roslin evaluate`, citations as text and in BibTeX, JSON; for a reader's own list
-also the music, in Plaine & Easie and in MEI. Catalogues contain anything that people typed, and notes may come from a
-stranger: no cell is ever a formula, no name in an archive is a path, and every sign that TeX would act on is escaped.
+file, and are in no address. Catalogues contain anything that people typed, and notes may come from a stranger: no cell
+is ever a formula, no name in an archive is a path, and every sign that TeX would act on is escaped.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, Response
 
 from roslin.collection.folding import said_of
-from roslin.display.table import tame
+from roslin.display.table import latex_text, tame
 from roslin.display.text import counted
 from roslin.engrave.score import mei_from_melody
 from roslin.errors import ArgumentError, RoslinError, UnknownNameError
@@ -139,10 +136,6 @@ LIST_EXPORTS: dict[str, tuple[Callable[[Sequence[Noted], Library], str | bytes],
 }
 
 
-_TEX = re.compile(r"[\\{}$&#%_^~]")
-_ESCAPED = {"\\": "\\textbackslash{}", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}"}
-
-
 def as_text(melody: Melody, link: str | None) -> str:
     """A source in one line.
 
@@ -189,7 +182,7 @@ def _where(melody: Melody) -> tuple[str | None, str | None]:
 
 def _tex(name: str, text: str) -> str:
     text = " ".join(text.split())
-    return text if name == "url" else _TEX.sub(lambda sign: _ESCAPED.get(sign[0], f"\\{sign[0]}"), text)
+    return text if name == "url" else latex_text(text)
 
 
 # -- a reader's own list -----------------------------------------------------------------------------------------------

@@ -210,7 +210,6 @@ def logo(library: Opened) -> Response:
 
 
 def _nothing_yet(asked: SearchParams) -> dict[str, Any]:
-    """The values of the list of results before a search."""
     return {"asked": asked, "found": None, "browsed": None, "drawn": None, "refusal": None, "examples": examples()}
 
 

@@ -83,10 +83,7 @@ _EXTENSION = TypeAdapter(Extension)
 
 @router.get("")
 async def get(
-    request: Request,
-    library: Opened,
-    queries: Annotated[str, Query()] = "",
-    extend: Annotated[str, Query()] = "",
+    request: Request, library: Opened, queries: Annotated[str, Query()] = "", extend: Annotated[str, Query()] = ""
 ) -> Response:
     """The manifest of the service; with `queries` or `extend`, their answer."""
     return await _answered(request, library, queries, extend)

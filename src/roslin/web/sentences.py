@@ -51,12 +51,7 @@ Matched = Explanation | MatchAnswer
 
 
 def result_sentence(
-    match: Matched | None,
-    query: Melody,
-    candidate: Melody,
-    expected: float | None,
-    compare: str = "",
-    same: int = 0,
+    match: Matched | None, query: Melody, candidate: Melody, expected: float | None, compare: str = "", same: int = 0
 ) -> str:
     """How a melody resembles the query; `expected` is how many would by chance, `compare` what of them was compared.
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import uvicorn
-from fastapi import APIRouter, Depends, FastAPI, Query, Request
+from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, Field
 
@@ -35,10 +35,10 @@ from roslin.web import pages
 from roslin.web.answers import HealthAnswer, ResultAnswer
 from roslin.web.app import OTHER_NAMES, Guarding, application, create_app
 from roslin.web.connections import LAST_SECONDS, Connections, room_for
-from roslin.web.errors import add_handlers, answer, or_refusal
+from roslin.web.errors import answer, or_refusal
 from roslin.web.imprint import PAGES, Imprint, read_imprint
 from roslin.web.language import InTheirLanguage
-from roslin.web.library import Library, Wait, while_waited_for
+from roslin.web.library import Library, Wait, of_state, while_waited_for
 from roslin.web.rendering import rendered, static_files
 from roslin.web.requests import QueryParams, SearchParams
 from roslin.web.search import Show, find
@@ -185,12 +185,7 @@ class Several:
         return searched, sorted(results, key=lambda each: (each.meaning != SAME_NOTES, each.expected))[: asked.k]
 
 
-async def _several(request: Request) -> Several:
-    several: Several = request.app.state.library
-    return several
-
-
-Served = Annotated[Several, Depends(_several)]
+Served = Annotated[Several, of_state("library")]
 Asked = Annotated[Everywhere, Query()]
 router = APIRouter()
 
@@ -256,5 +251,4 @@ def create_several(settings: Settings) -> FastAPI:
     app = application(settings, guarding, [router, pages.operators, static_files], nullcontext, below=apps)
     app.state.library = Several(settings, imprint, {path: each.state.library for path, each in apps.items()})
     app.state.apps = list(apps.values())
-    add_handlers(app)
     return app

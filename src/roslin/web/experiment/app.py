@@ -7,18 +7,18 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
 
 import sqlalchemy as sa
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from roslin.errors import DecisionError, NotKeptError, RoslinError, UnknownExpertError, UnknownNameError
+from roslin.errors import DecisionError, NotKeptError, UnknownExpertError, UnknownNameError
+from roslin.web.answers import refusal
 from roslin.web.app import Guarding, application
-from roslin.web.errors import refusal_of
+from roslin.web.errors import answer_with, refusal_of
 from roslin.web.experiment import dashboard, participants, trials
 from roslin.web.experiment.pages import ForgedError, NoSessionError, expert_or_address, page
 from roslin.web.experiment.study import ExperimentSettings, OpenStudy
@@ -65,11 +65,9 @@ def create_app(settings: ExperimentSettings) -> FastAPI:
         client_of=lambda scope: expert_or_address(study, scope),
         about=_without_secrets,
     )
-    routers = [participants.router, trials.router, dashboard.router, static_files]
+    routers = [participants.router, trials.router, dashboard.doors, dashboard.rooms, static_files]
     app = application(settings, guarding, routers, opened)
     app.state.study = study
-    for kind in (RoslinError, sa.exc.SQLAlchemyError, RequestValidationError, HTTPException):
-        app.add_exception_handler(kind, study_answer)
     return app
 
 
@@ -100,15 +98,11 @@ def _refused(error: Exception) -> tuple[int, str, str]:
 async def study_answer(request: Request, error: Exception) -> Response:
     """An error in its shape: as a page for pages, as JSON for programs."""
     status, code, message = _refused(error)
-    headers = dict(getattr(error, "headers", None) or {})
-    if status == 503:
-        headers["Retry-After"] = _RETRY_SECONDS
-    if request.url.path.startswith(("/api/", "/healthz")):
-        body: dict[str, Any] = {"error": {"code": code, "message": message, "problem": None}}
-        if isinstance(error, UnfinishedError):
-            body["missing"] = body["error"]["missing"] = error.missing
-        return JSONResponse(body, status_code=status, headers=headers)
-    return HTMLResponse(page(request, "refusal.html", status=status, code=code), status, headers)
+    body = refusal(status, message, code).model_dump()
+    if isinstance(error, UnfinishedError):
+        body["missing"] = body["error"]["missing"] = error.missing
+    shown = partial(page, request, "refusal.html", status=status, code=code)
+    return answer_with(request, error, status, body, shown, _RETRY_SECONDS)
 
 
 def serve_study(settings: ExperimentSettings, host: str, port: int, workers: int = 1) -> None:

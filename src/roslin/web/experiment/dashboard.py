@@ -361,11 +361,6 @@ def backup(study: Served, name: str) -> Response:
     return FileResponse(wanted, media_type="application/octet-stream", filename=name)
 
 
-router = APIRouter(include_in_schema=False)
-router.include_router(doors)
-router.include_router(rooms)
-
-
 # -- drawings ----------------------------------------------------------------------------------------------------------
 
 

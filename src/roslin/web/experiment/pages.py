@@ -20,6 +20,7 @@ from roslin.display.words import in_words
 from roslin.errors import RoslinError
 from roslin.web.experiment.study import OpenStudy
 from roslin.web.language import Translation
+from roslin.web.library import of_state
 from roslin.web.rendering import page as filled
 from roslin.web.rendering import path_here, static_address
 from roslin.web.security import client_of
@@ -42,11 +43,6 @@ def study_of(request: Request) -> OpenStudy:
     return study
 
 
-# These are coroutines though they wait for nothing: others would be run in a thread of their own each time.
-async def _served(request: Request) -> OpenStudy:
-    return study_of(request)
-
-
 async def visitor(request: Request) -> Session:
     """The session of the visitor; without one the request is refused."""
     if who := visitor_or_none(request):
@@ -59,7 +55,7 @@ def visitor_or_none(request: Request) -> Session | None:
     return study_of(request).participants.of(request.cookies)
 
 
-Served = Annotated[OpenStudy, Depends(_served)]
+Served = Annotated[OpenStudy, of_state("study")]
 Visiting = Annotated[Session, Depends(visitor)]
 AnyForm = Annotated[FormData, Depends(read_form)]
 

@@ -194,9 +194,7 @@ class OpenStudy:
 
     def _shown(self, name: str, trial: int) -> ShownTrial:
         state = self.state(name, trial)
-        practice = self.plan.practice
-        task = practice.task if trial == 0 and practice is not None else self.plan.task(state.query)
-        return ShownTrial(task, state.shown)
+        return ShownTrial(self.plan.task(state.query, trial), state.shown)
 
 
 # -- figures --------------------------------------------------------------------------------------------------------

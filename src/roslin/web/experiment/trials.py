@@ -59,6 +59,17 @@ Number = Annotated[int, Field(ge=0, le=_MOST_NUMBER)]
 Device = Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9 ,._-]*$")]
 
 
+def _renamed(payload: Mapping[str, Any], name_of: Callable[[Any], Any]) -> dict[str, Any]:
+    """What a decision holds, with other names for documents. None is the query, or nothing, and stays."""
+
+    def renamed(key: str, value: Any) -> Any:
+        if key == "documents":
+            return [None if each is None else name_of(each) for each in value]
+        return name_of(value) if key in ("document", "after", "best") and value is not None else value
+
+    return {key: renamed(key, value) for key, value in payload.items()}
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -68,13 +79,8 @@ class _Made(_Strict):
     made_ms: Annotated[int, Field(ge=0, le=_MOST_MS)] = 0
 
     def payload(self, shown: tuple[str, ...]) -> dict[str, Any]:
-        """The stored form: documents of this order in place of their numbers. None is the query, or nothing."""
-        kept = self.model_dump(exclude={"kind", "key", "made_ms"})
-        for name in kept.keys() & {"document", "after", "best"}:
-            kept[name] = None if kept[name] is None else shown[kept[name]]
-        if "documents" in kept:
-            kept["documents"] = [None if number is None else shown[number] for number in kept["documents"]]
-        return kept
+        """The stored form: documents of this order in place of their numbers."""
+        return _renamed(self.model_dump(exclude={"kind", "key", "made_ms"}), shown.__getitem__)
 
 
 class SortedBody(_Made):
@@ -214,16 +220,7 @@ def _log(events: Sequence[Event], number: Callable[[str], int]) -> list[dict[str
     """The events of a trial, with which the page undoes and continues without a connection."""
     start = max(place for place, event in enumerate(events) if event.kind == "began")
     told = [event for event in events[start:] if event.kind in (*DECISIONS, "offered") and event.kind not in USES]
-    return [{"kind": event.kind, "key": event.key, **_in_numbers(event.payload, number)} for event in told]
-
-
-def _in_numbers(payload: dict[str, Any], number: Callable[[str], int]) -> dict[str, Any]:
-    def numbered(name: str, value: Any) -> Any:
-        if name == "documents":
-            return list(map(number, value))
-        return number(value) if name in ("document", "after", "best") and value is not None else value
-
-    return {name: numbered(name, value) for name, value in payload.items()}
+    return [{"kind": event.kind, "key": event.key, **_renamed(event.payload, number)} for event in told]
 
 
 def _with_offer(study: OpenStudy, name: str, trial: int) -> list[Event]:
