@@ -78,7 +78,6 @@ class Deadline:
             _CURRENT.reset(self._token)
 
     def stop(self) -> None:
-        """End all loops of this context."""
         self.flag[0] = True
 
     def carried(self, function: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -99,18 +98,13 @@ _Result = TypeVar("_Result")
 
 
 class Work:
-    """Threads, a time limit in seconds (None for no limit), and a function that receives progress.
+    """Threads, a time limit in seconds (None: none), and a function that receives progress.
 
     `partial`: when the time is over, the search returns the results found by then.
     """
 
     def __init__(
-        self,
-        threads: int = 1,
-        seconds: float | None = None,
-        progress: Progress | None = None,
-        *,
-        partial: bool = True,
+        self, threads: int = 1, seconds: float | None = None, progress: Progress | None = None, *, partial: bool = True
     ):
         if not isinstance(threads, int) or threads < 1:
             raise ArgumentError(f"threads must be a whole number, at least 1; got {threads!r}")

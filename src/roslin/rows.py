@@ -89,7 +89,7 @@ def _uncompressed(path: Path) -> Path:
 
 
 def to_word(text: str) -> str:
-    """One word, as columns need it: white space and % are written as in web addresses (as `Run.to_trec` does)."""
+    """One word, as columns need it: white space and % are written as in web addresses."""
     return _NOT_IN_A_WORD.sub(lambda match: quote(match[0]), text) or "-"
 
 
@@ -139,9 +139,7 @@ def _read_bytes(path: Path) -> bytes:
         return _from_zstd(raw, path)
     if path.suffix.lower() in _COMPRESSED:
         raise refuse(
-            "not compressed, although it has the suffix of a compressed file",
-            expected="gzip or zstd",
-            file=str(path),
+            "not compressed, although it has the suffix of a compressed file", expected="gzip or zstd", file=str(path)
         )
     return raw
 
@@ -199,7 +197,7 @@ def most_unpacked(packed_bytes: int) -> int:
 
 
 def _from_zstd(raw: bytes, path: Path) -> bytes:
-    """All frames, unpacked piece by piece, because a few bytes can expand to any number."""
+    """Unpacked piece by piece, because a few bytes can expand to any number."""
     try:
         import zstandard
     except ImportError:
@@ -353,8 +351,8 @@ def read_json(path: Path) -> Any:
 def half_character(value: Any) -> str:
     r"""The first half of a character in a JSON value, as JSON writes it; nothing where all characters are whole.
 
-    UTF-16 writes some characters in two halves, and JSON can name one of them alone. No file, database or page can hold
-    it. The unit that contains one is refused: a file that is read as a whole, a line of JSON Lines, a melody of a list.
+    UTF-16 writes some characters in two halves, and JSON can name one alone, which no file, database or page can hold.
+    The unit that contains one is refused: a file that is read as a whole, a line of JSON Lines, a melody of a list.
 
     >>> half_character({"title": "a \ud83c"}), half_character(["\N{MUSICAL SYMBOL G CLEF}"])
     ('\\ud83c', '')

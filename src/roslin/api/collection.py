@@ -284,8 +284,7 @@ class Collection(Store):
     ) -> Hit | None:
         """The result that a search of the whole collection would give for the melody with this id, without its rank.
 
-        `readings` is the number of readings of a query that is already a melody. None if the matcher does not estimate
-        chance.
+        `readings` is that of a query which is a melody already. None if the matcher does not estimate chance.
         """
         chosen, number, work = matcher_of(matcher), self.numbers([candidate]), Work(seconds=seconds)
         asked, count = self._query(query, chosen, work)
@@ -308,10 +307,7 @@ class Collection(Store):
     def expected(
         self, query: Query, candidate: str, matcher: str | Matcher = DEFAULT_MATCHER, *, seconds: float | None = None
     ) -> float | None:
-        """The number of melodies of the collection expected to match as well by chance as the one with this id.
-
-        None if the matcher does not estimate chance.
-        """
+        """The number of melodies expected to match as well by chance as the one with this id; None if not estimated."""
         hit = self.found_as(query, candidate, matcher, seconds=seconds)
         return None if hit is None else hit.expected
 
@@ -381,7 +377,6 @@ class Collection(Store):
         return self.frame_of(np.arange(len(self)), library)
 
     def frame_of(self, numbers: Numbers, library: FrameLibrary) -> Any:
-        """A data frame with these melodies."""
         columns = ", ".join(("number", *_FRAME_COLUMNS))
         statement = f"SELECT {columns} FROM melodies JOIN features USING (number) WHERE number IN "  # noqa: S608
         rows = sorted(self._in_chunks(statement, numbers.tolist()), key=itemgetter(0))
@@ -410,13 +405,12 @@ def _read(query: Query) -> list[Melody]:
 
 
 def _warn(read: Melody) -> None:
-    """A warning about anything in a text or a file that had to be reinterpreted."""
     if read.problems:
         warnings.warn(f"the query: {'; '.join(read.deviations)}", ReadingWarning, stacklevel=_caller())
 
 
 def _caller() -> int:
-    """How many calls up the line is that called Roslin, for warnings to point at."""
+    """How many calls up Roslin was called, for warnings to point at."""
     level, calling = 1, sys._getframe(1)
     while calling.f_back is not None and calling.f_code.co_filename.startswith(_PACKAGE):
         level, calling = level + 1, calling.f_back

@@ -40,7 +40,7 @@ _SAME_RHYTHM = "Identical with another in exact rhythm, or part of it."
 
 
 class WorkOptions(TypedDict, total=False):
-    """The options of a search. `Collection.search` describes each of them."""
+    """The options of work that takes long; `Collection.search` describes them."""
 
     threads: int
     seconds: float | None
@@ -48,7 +48,7 @@ class WorkOptions(TypedDict, total=False):
 
 
 class SearchOptions(WorkOptions, total=False):
-    """Further options of a search. `Collection.search` describes each of them."""
+    """The options of a search; `Collection.search` describes them."""
 
     compare: str | None
     place: str | None
@@ -123,7 +123,6 @@ class Selection:
         return replace(self, near_duplicates=tuple(removed), is_unique=True, exact_rhythm=exact_rhythm)
 
     def _durations(self, number: int) -> list[int]:
-        """How long the notes of a melody's line last, in ticks."""
         lasting: list[int] = melodic_line(self.collection[number])["duration_ticks"].tolist()
         return lasting
 
@@ -163,11 +162,7 @@ class Selection:
         return Table(("id", "title", "composer", *names, "why"), tuple(rows), self._title)
 
     def search(
-        self,
-        query: Query,
-        matcher: str | Matcher = DEFAULT_MATCHER,
-        k: int = 10,
-        **options: Unpack[SearchOptions],
+        self, query: Query, matcher: str | Matcher = DEFAULT_MATCHER, k: int = 10, **options: Unpack[SearchOptions]
     ) -> Run:
         """The k melodies of the selection most similar to the query; `Collection.search` describes the options."""
         return self.collection.search(query, matcher, k, within=self, **options)
@@ -287,7 +282,6 @@ def _listed(name: str, given: object, expected: str) -> list[Any] | npt.NDArray[
 
 
 def _flags_or_places(given: list[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A mask, or numbers of melodies."""
     if isinstance(given, np.ndarray):
         return given
     is_mask = isinstance(given[0], (bool, np.bool_))

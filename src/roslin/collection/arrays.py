@@ -78,8 +78,6 @@ _Value = TypeVar("_Value")
 
 
 class _Place(NamedTuple):
-    """Where an array is in a file."""
-
     name: str
     dtype: np.dtype[Any]
     first: int
@@ -166,7 +164,7 @@ def _filled(size: int) -> int:
 
 
 def _reserve(file: BinaryIO, size: int) -> None:
-    """Give a file its size. A full disk refuses it here; later, writing to the mapped memory would end the process."""
+    """A full disk refuses here; later, writing to the mapped memory would end the process."""
     file.flush()
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
@@ -179,8 +177,8 @@ def derived(
 ) -> _Value:
     """A value derived from a state of a collection: read if a safe file has it, else computed and written.
 
-    `value_of` gives None for arrays that a kernel cannot trust. `fill` makes the arrays in the room that it is given.
-    Where the folder cannot be written to, they are made in memory, which costs a moment each time.
+    `value_of` gives None for arrays that a kernel cannot trust. `fill` makes the arrays in the room that it is given:
+    in memory, each time, where the folder cannot be written to.
     """
 
     def found() -> _Value | None:
@@ -207,7 +205,7 @@ def room_in_memory(dtypes: Mapping[str, npt.DTypeLike]) -> Room:
 
 
 def write_checksums(folder: Path, token: str, checksums: Mapping[str, str]) -> None:
-    """Record what the files of a state are: their checksums by their names."""
+    """Record the checksums of the files of a state, by their names."""
     write_sealed(state_path(folder, "checksums", token), "".join(f"{sum}  {name}\n" for name, sum in checksums.items()))
 
 
@@ -222,9 +220,9 @@ def read_checksums(folder: Path, token: str) -> dict[str, str]:
 
 
 def verified_arrays(folder: Path, token: str, *, has_checksums: bool = True) -> dict[str, Array]:
-    """The arrays of a state, mapped into memory. One that is not what was written, or unsafe, is refused.
+    """The arrays of a state, mapped into memory, and remembered as safe. A changed or unsafe one is refused.
 
-    The answer is remembered. A file that is not there raises `FileNotFoundError`.
+    A file that is not there raises `FileNotFoundError`.
     """
     checksums = read_checksums(folder, token) if has_checksums else {}
     names = [DATABASE, *(state_path(folder, name, token).name for name in ARRAY_NAMES)]
@@ -320,7 +318,6 @@ def missing(folder: Path, error: FileNotFoundError, token: str) -> DamagedError:
 
 
 def _sources(folder: Path) -> str:
-    """The names of the sources, as far as the database knows them."""
     try:
         with closing(connected(folder)) as database:
             rows = database.execute(

@@ -108,7 +108,7 @@ class FacetTable:
         return tuple(sorted(listed, key=lambda each: (-each.count, each.value)))
 
     def _passes(self, numbers: Numbers, chosen: Chosen) -> dict[str, Flags]:
-        """By field that something is chosen in: who has one of the values."""
+        """By field that something is chosen in: which melodies have one of the values."""
         for name in chosen:
             if name not in self.fields:
                 raise UnknownNameError("facet", name, FACETS)
@@ -168,7 +168,7 @@ def _read_chant(store: Store) -> dict[str, _FacetField]:
 
 
 def _encoded(store: Store, name: str) -> tuple[Ints, list[str]]:
-    """The values of a field, each with a number; by melody, which it has."""
+    """(codes by melody, values by code) of a field."""
     known: dict[str, int] = {}
     rows = store.connection.execute(f"SELECT {name} FROM folded ORDER BY number")  # noqa: S608 - our own names
     codes = (_UNKNOWN if value is None else known.setdefault(value, len(known)) for (value,) in rows)

@@ -87,7 +87,7 @@ def derived_files(folder: Path, token: str) -> list[Path]:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Where to write a file that is to be there whole or not at all: it gets its name once all of it is on the disk."""
+    """Where to write a file that gets its name once all of it is on the disk."""
     scratch = _scratch_path(path.parent)
     try:
         yield scratch

@@ -158,7 +158,6 @@ class Preparation:
         return len(self.order) - len(self.free)
 
     def put(self, incoming: Incoming) -> None:
-        """Take a record into the collection, or note why not."""
         if incoming.is_skipped and incoming.origin is not None and not incoming.problems:
             self.note_raw(incoming.origin.raw, incoming.origin.record, None)
             return
@@ -430,7 +429,7 @@ class _Rows:
 
 
 def _save(target: Path, name: str, parts: list[Array], checksum: Any) -> str:
-    """Write an array as a `.npy` file and update `checksum` with its numbers. The checksum of the file."""
+    """Write a `.npy` file and update `checksum` with its numbers. The checksum of the file."""
     header = array_header(name, sum(map(len, parts)))
     whole = hashlib.sha256(header)
     with target.open("wb") as file:

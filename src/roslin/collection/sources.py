@@ -80,8 +80,7 @@ def texts_of(melody: Melody) -> Iterator[str]:
 
 
 def rows_of(melody: Melody) -> MelodyRows:
-    """The rows and arrays that a collection stores for a melody. Plain texts, numbers and bytes travel faster than
-    melodies do."""
+    """What a collection stores for a melody: plain texts, numbers and bytes, which travel faster than melodies do."""
     changes = [[c.onset_ticks, c.clef, c.key_signature, c.metre] for c in melody.changes]
     notes = melody.notes.tobytes()
     return MelodyRows(
@@ -145,10 +144,7 @@ Spread = Callable[[Reading, Iterable[_ToRead]], Iterator[list[Incoming]]]
 
 
 def read(sources: Sources, reading: Reading, spread: Spread | None = None) -> Iterator[Incoming]:
-    """Every record of the sources. A source that cannot be read is a refusal. `spread` distributes the work.
-
-    A source without records is an additional refusal. So is a set of sources without any melody.
-    """
+    """Every record of the sources, and a refusal for each source, or for a set of sources, without any melody."""
     begun = deque[_ToRead]()
 
     def noted(pieces: Iterator[_ToRead]) -> Iterator[_ToRead]:

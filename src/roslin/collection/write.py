@@ -177,7 +177,6 @@ def _corrected(writer: Preparation, incoming: Iterator[Incoming]) -> Iterator[In
 
 
 def _check(writer: Preparation, folder: Path, *, allow_damaged: bool, allow_smaller: bool) -> None:
-    """Refuse a new state of sources that broke off, one that changes melodies unasked, and one that has lost many."""
     if writer.damage and not allow_damaged:
         told = _listed(str(each) if "empty" in each.reason else f"damaged source: {each}" for each in writer.damage)
         raise SourceError(
@@ -201,7 +200,7 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _melodies_in(folder: Path) -> int:
-    """How many melodies the collection in a folder has, whichever Roslin wrote it; 0 where that is not known."""
+    """0 where that is not known."""
     try:
         with closing(connected(folder)) as database:
             ((count,),) = database.execute("SELECT value FROM about WHERE name = 'melodies'")
@@ -264,7 +263,7 @@ def _move(writer: Preparation, folder: Path, lists: Sequence[str]) -> None:
 
 @contextmanager
 def _told_when_full(folder: Path) -> Iterator[None]:
-    """A full disk is reported in one line. Nothing has been published then. The old state is as it was."""
+    """Nothing has been published when the disk is full: the old state is as it was."""
     try:
         yield
     except (sqlite3.OperationalError, OSError) as error:

@@ -79,7 +79,6 @@ class Certainty:
 
     @property
     def level_words(self) -> str:
-        """The level in words."""
         if self.matcher:
             said = _("distance at most {number} by {matcher}")
             return said.format(number=f"{self.level:g}", matcher=self.matcher)
@@ -87,12 +86,12 @@ class Certainty:
 
     @property
     def stricter(self) -> float:
-        """So many times as small must the doubt be of a pair that is beyond doubt."""
+        """How many times smaller the doubt of a pair must be that is beyond doubt."""
         return _STRICTER_RADIUS if self.matcher else STRICTER
 
     @property
     def stricter_words(self) -> str:
-        """The same in words: "at ..."."""
+        """In words, after "at"."""
         if self.matcher:
             return _("half the radius")
         return _("a probability of {least}").format(least=_percent(self.level / self.stricter))

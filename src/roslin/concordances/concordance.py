@@ -126,7 +126,6 @@ class Concordances:
 
     @cached_property
     def doubts(self) -> Floats:
-        """The doubt of each pair (`certainty`)."""
         return self.pairs.doubts
 
     @cached_property
@@ -159,7 +158,6 @@ class Concordances:
         return self._sources[number]
 
     def kind(self, group: TuneGroup) -> GroupKind:
-        """The kind of a group, for a cataloguer."""
         sources = [self.source(number) for number in group.members.tolist()]
         names = {surname(each.composer) for each in sources if not each.is_anonymous}
         if len(names) > 1:
@@ -228,10 +226,9 @@ def find_concordances(
     new: Numbers | None = None,
     earlier: EarlierPairs | None = None,
 ) -> Concordances:
-    """The concordances at a level, by their probability or by a radius.
+    """The concordances at a level, by their probability or by a radius. Pieces in the folder are not done again.
 
-    Finished pieces are in the folder, so an interrupted comparison resumes. `new`: only pairs with one of these
-    melodies. `earlier`: only what is new since is compared with all.
+    `new`: only pairs with one of these melodies. `earlier`: only what is new since is compared with all.
     """
     if earlier is not None:
         if new is not None:

@@ -188,7 +188,6 @@ def _pairs(found: Concordances, group: TuneGroup) -> list[tuple[str, str]]:
 
 
 def _wide_pair_rows(found: Concordances, review: Review) -> Iterator[Row]:
-    """The rows of pairs, each with both sources."""
     about = {found.source(number).id: asdict(found.source(number)) for number in _members(found)}
     for row in pair_rows(found, review):
         yield row | {f"{end}_{name}": about[row[end]][name] for end in ("first", "second") for name in _SOURCE}
@@ -247,7 +246,7 @@ def _write_graphml(found: Concordances, review: Review, file: IO[str]) -> None:
 
 
 def _data(letter: str, row: Row, columns: Mapping[str, type]) -> str:
-    """The attributes of a node or an edge. One that is empty is left out."""
+    """One that is empty is left out."""
     return "".join(
         f"<data key={quoteattr(f'{letter}_{name}')}>{escape(for_xml(_graph_value(row[name])))}</data>"
         for name in columns

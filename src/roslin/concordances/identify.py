@@ -116,7 +116,6 @@ class Attribution:
 
     @property
     def close_incipits(self) -> set[int]:
-        """The incipits that found one of its close sources, by their places from 1."""
         return {place for source in self.sources if source.is_close for place in source.incipits}
 
     @property
@@ -127,10 +126,10 @@ class Attribution:
 
 @dataclass(frozen=True)
 class Identification:
-    """The composers that the sources of a tune name. `tried` are the incipits that were searched for, by their places
-    from 1.
+    """The composers that the sources of a tune name.
 
-    `searched` is the number of melodies in which each was, `claimed` the composer that the source itself names.
+    `tried` are the incipits that were searched for, by their places from 1, `searched` is the number of melodies in
+    which each was, `claimed` the composer that the source itself names.
     """
 
     attributions: tuple[Attribution, ...]
@@ -170,7 +169,6 @@ class Identification:
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """Further remarks for the cataloguer."""
         return (*self.searching, *self._remarks())
 
     def _remarks(self) -> Iterator[str]:
@@ -308,16 +306,12 @@ def _listed(named: list[str], most: int = 4) -> str:
 
 
 def identify(
-    melodies: Sequence[Melody],
-    store: Store,
-    *,
-    within: Numbers | None = None,
-    work: Work | None = None,
+    melodies: Sequence[Melody], store: Store, *, within: Numbers | None = None, work: Work | None = None
 ) -> Identification:
     """The composers that sources in a collection name for a source with these melodies.
 
-    Only the melodies `within` are searched (all by default), without those of the source itself. `work` has threads, a
-    time limit for all searches together, and a function for progress.
+    Only the melodies `within` are searched (all by default), without those of the source itself. The time limit of
+    `work` is for all searches together.
     """
     tried = _distinct(melodies)
     if not tried:
@@ -432,7 +426,6 @@ def _runs(
 
 
 def _identical(asked: Melody, run: Run, store: Store) -> set[str]:
-    """The melodies of a list with exactly the notes that were asked for."""
     size, notes = len(melodic_line(asked)), _notes_of(asked)
     agreeing = store.numbers([hit.id for hit in run if hit.same == size])
     return {str(melody.id) for melody in store.melodies(agreeing) if _notes_of(melody) == notes}

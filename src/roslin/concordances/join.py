@@ -92,9 +92,8 @@ def find_pairs(
     At most one chance match may be expected for one of the two melodies. Melodies that the measure cannot distinguish
     are pairs however short they are, with their probability.
 
-    `new`: only pairs with at least one of these melodies. `folder`: where finished work is kept. Not `exact`: only
-    melodies that share something rare are compared (`blocking`). `earlier`: only what is new since is compared with
-    all, and the rest is taken over.
+    `new`: only pairs with one of these melodies. `folder`: keeps finished work. Not `exact`: only melodies that share
+    something rare are compared (`blocking`). `earlier`: only what is new since is compared, and the rest is taken over.
     """
     if not 0 < level < 1:
         raise ArgumentError(f"the level must be between 0 and 1; got {level!r}")
@@ -215,7 +214,6 @@ class _Prepared:
 
     @cached_property
     def needed(self) -> Scores:
-        """By place: the score that a pair must reach."""
         return self._trusted("needed.bin", _needed_file(self.folder).read())["needed"]
 
     @cached_property
@@ -224,7 +222,6 @@ class _Prepared:
 
     @cached_property
     def shortlist(self) -> Shortlist | None:
-        """The melodies that share something rare; None if every two are compared."""
         if self.join.is_exact:
             return None
         buckets = self._trusted("buckets.bin", blocking.read_buckets(self.folder))

@@ -42,10 +42,7 @@ from roslin.notation.sources import open_streams
 
 CONCORDANT = N_("Concordant source")
 RELATION = "rdau:P60191"  # "is equivalent", which Muscat shows as a concordant source
-NOTES = {
-    "short": "{source}|{incipits}|{certainty}|{accepted}",
-    "full": "{source}|{evidence}|{decisions}",
-}
+NOTES = {"short": "{source}|{incipits}|{certainty}|{accepted}", "full": "{source}|{evidence}|{decisions}"}
 FIELDS = (
     "source", "library", "shelfmark", "record", "composer", "title", "incipits", "evidence", "certainty", "accepted",
     "decisions",
@@ -245,14 +242,12 @@ def _with_comment(decision: PairDecision) -> str:
 
 
 def _incipits(agreements: list[_Agreement]) -> str:
-    """The pairs of incipits, short."""
     pairs = [f"{_incipit(each.here)} = {_incipit(each.there)}" for each in agreements[:_INCIPITS_NAMED]]
     more = len(agreements) - len(pairs)
     return _("Incipit {pairs}").format(pairs="; ".join([*pairs, *[f"+ {more}"] * (more > 0)]))
 
 
 def _evidence(agreements: list[_Agreement]) -> str:
-    """The pairs of incipits, with what was measured."""
     told = []
     for each in agreements[:_INCIPITS_NAMED]:
         named = _("Incipit {here} here, {there} there").format(here=_incipit(each.here), there=_incipit(each.there))

@@ -48,9 +48,8 @@ class FoundPairs:
     """Pairs of melodies by their numbers, the smaller first, in rising order; their distances and chance matches.
 
     `expected` is the number of melodies as close as this to one of the two, and to the other, that is expected by
-    chance: the geometric mean. `is_copy` marks pairs that the measure cannot distinguish. Only the first of such
-    melodies is compared with others. Its pairs are repeated for the rest of them, with the same distance and the same
-    chance matches.
+    chance: the geometric mean. `is_copy` marks pairs that the measure cannot distinguish; the first of such melodies is
+    compared with others for all of them.
     """
 
     first: Numbers

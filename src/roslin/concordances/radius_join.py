@@ -90,7 +90,7 @@ def find_within(
 def _joined(
     store: Store, chosen: Matcher, radius: float, work: Work, place: Path, distinct: Numbers, asked: Flags
 ) -> Arrays:
-    """The columns of pairs of distinct melodies with one that is asked for. Work in the folder is continued."""
+    """The columns of pairs of distinct melodies with one that is asked for."""
     token = store.about["token"]
     about = {
         "version": RADIUS_VERSION,

@@ -76,7 +76,7 @@ class Cluster:
 
 
 def _cores() -> int:
-    """The cores that this process may use: fewer than the computer has, in a container or a job."""
+    """Fewer than the computer has, in a container or a job."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -208,7 +208,6 @@ class ClusterWork(Work):
 
     @property
     def address(self) -> str:
-        """Where the scheduler is."""
         return self.cluster.address or str(self._client.scheduler.address if self._client.scheduler else self.cluster)
 
 

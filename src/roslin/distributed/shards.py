@@ -162,7 +162,6 @@ class Shards(AbstractContextManager["Shards"]):
         return run if chosen == named else run.with_remarks([without_rhythm()])
 
     def _merged(self, query: Melody, k: int, answers: Sequence[Run]) -> Run:
-        """One list of several."""
         found = [hit for answer in answers for hit in answer]
         sign = 1.0 if answers[0].kind == "distance" else -1.0
         best = sorted(found, key=lambda hit: (sign * (hit.value or 0.0), hit.id))[:k]

@@ -105,7 +105,7 @@ class Matcher(Named, ABC):
     def explain(
         self, query: Melody, candidates: Candidates, number: int = 0, tell: Tell = lambda _: None
     ) -> Explanation:
-        """The explanation of the distance to one of the candidates. The distance may depend on the others.
+        """The explanation of the distance to one of the candidates, which may depend on the others.
 
         `tell` receives the share that is done if all candidates have to be compared.
         """
@@ -154,7 +154,7 @@ class Matcher(Named, ABC):
         return likeness(self, query, among, place, float(self.distances_told(query, among, tell)[place]))
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation | None:
-        """The explanation of a candidate with notes. None: there are no rules for it."""
+        """None: there are no rules for it."""
         del query, candidates, number
         return None
 
@@ -306,10 +306,7 @@ class Mode:
     key: str | None = None
 
     def of(self, matcher: Matcher) -> tuple[Matcher, bool]:
-        """The matcher in this mode, and whether melodies must be cut to their beginnings for it.
-
-        Every matcher can compare beginnings, some in a way of their own.
-        """
+        """The matcher in this mode, and whether melodies must be cut to their beginnings for it."""
         is_cut = self.place == "start" and not has_mode(matcher, "place", "start")
         place = None if is_cut else self.place
         return in_mode(matcher, compare=self.compare, place=place, key=self.key), is_cut

@@ -62,12 +62,10 @@ class Step:
 
     @property
     def query_notes(self) -> Rows:
-        """The notes of the query, at whatever place."""
         return together(self.query_places)
 
     @property
     def candidate_notes(self) -> Rows:
-        """The notes of the candidate, at whatever place."""
         return together(self.candidate_places)
 
     @property
@@ -77,8 +75,7 @@ class Step:
 
     @property
     def facing(self) -> Pairs:
-        """Each note of the query with the corresponding note of the candidate, equal or not. Runs are listed place by
-        place."""
+        """Each note of the query with that of the candidate beside it, equal or not; runs place by place."""
         places = zip(self.query_places, self.candidate_places, strict=False)
         return tuple(pair for mine, theirs in places for pair in _beside(mine, theirs))
 
@@ -90,7 +87,6 @@ class Step:
         return self.facing if self.agrees else ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The step in the form of JSON."""
         return {
             "kind": self.kind,
             "query_places": [list(place) for place in self.query_places],
@@ -254,7 +250,7 @@ def _finite(number: float) -> float | None:
 
 
 def _beside(mine: Rows, theirs: Rows) -> list[tuple[int, int]]:
-    """Note by note; one note with each of several that replace it."""
+    """One note with each of several that replace it."""
     if len(mine) == 1 or len(theirs) == 1:
         return [(i, j) for i in mine for j in theirs]
     return list(zip(mine, theirs, strict=False))
@@ -312,7 +308,6 @@ def transformation_words(
 
 
 def _counted(kind: str, things: str, steps: Sequence[Step], candidate: Melody) -> str:
-    """The steps in numbers."""
     if kind == "alignment" and _is_all_of(candidate, steps):
         count = int((~candidate.notes["is_grace"]).sum())
         return capital(_("all {count} {things} of the incipit agree").format(count=count, things=_(things)))
@@ -339,7 +334,7 @@ def _is_all_of(candidate: Melody, steps: Sequence[Step]) -> bool:
 
 
 def _transposition(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) -> float | None:
-    """The semitones that more than half of the pairs have."""
+    """That of more than half of the pairs, in semitones."""
     asked, found = query.notes["pitch_midi"], candidate.notes["pitch_midi"]
     return _most(int(found[j]) - int(asked[i]) for i, j in both)
 
@@ -352,7 +347,6 @@ def _tempo(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) ->
 
 
 def _most(values: Iterable[int | Fraction]) -> float | None:
-    """The value that more than half of them are."""
     counted = Counter(values)
     value, times = max(counted.items(), key=lambda item: item[1], default=(0, 0))
     return float(value) if 2 * times > counted.total() else None

@@ -75,7 +75,6 @@ class Fusion(Matcher):
         return self.members[weights.index(max(weights))].leading
 
     def longest(self, query: Melody) -> int:
-        """The limit of the slowest member."""
         return min(member.longest(query) for member in self.members)
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
@@ -111,7 +110,6 @@ class Fusion(Matcher):
         return self.weights or (1.0,) * len(self.members)
 
     def _scores(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
-        """The weighted score that each member gives each candidate."""
         rows, weights, count = [], [], len(self.members)
         for number, (member, weight) in enumerate(zip(self.members, self._weights, strict=True)):
             if weight:
@@ -130,5 +128,4 @@ def fuse(*members: str | Matcher, **parameters: Any) -> Fusion:
 
 
 def _tell_share(tell: Tell, number: int, count: int, done: float) -> None:
-    """Tell how far all are, from how far the member with this number is."""
     tell((number + done) / count)

@@ -141,7 +141,6 @@ class Geometric(Matcher):
         return int(shift[place]), int(up[place])
 
     def _figures(self, notes: NoteTable, offsets: Numbers) -> Figures:
-        """Note tables end to end as figures."""
         bounds, (start, stop, pitch, scratch) = np.empty_like(offsets), np.empty((4, len(notes)), dtype=np.int64)
         if not self.timed:
             count = kernels.points_of(notes, offsets, start, pitch, bounds)

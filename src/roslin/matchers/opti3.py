@@ -120,7 +120,6 @@ class NgrUkkon(_Grams):
     summary = N_("Counts how many groups of three successive intervals the melodies share, and how many they do not.")
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
-        """1 - ngrukkon."""
         common, _, grams, own = self._overlaps(asked, lines)
         return _shares(own + grams - 2 * common, own + grams)
 
@@ -137,7 +136,6 @@ class NGrSumCo(_Grams):
     summary = N_("The share of groups of three successive intervals that occur in both melodies, however often.")
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
-        """1 - nGrSumCo."""
         _, both, grams, own = self._overlaps(asked, lines)
         return _shares(own + grams - both, own + grams)
 
@@ -153,7 +151,7 @@ class _Edits(LineMatcher):
 
     @abstractmethod
     def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
-        """The things that are compared, each as the notes that make it, and the symbol of each."""
+        """(the notes that make each thing, its symbol)."""
 
     def _moved(self, asked: Numbers, _stored: Numbers) -> Iterable[Numbers]:
         """The symbols of the query in every transposition that is tried."""
@@ -181,7 +179,6 @@ class DiffEd(_Edits):
     things = N_("intervals")
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
-        """1 - diffed."""
         distances = np.empty(len(lines))
         kernels.interval_distances(asked.pitch_midi, lines.pitch_midi, lines.offsets, distances)
         return distances
@@ -199,7 +196,6 @@ class RawEd(_Edits):
     summary = N_("Counts the notes to insert, delete or change in the best transposition; ignores rhythm.")
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
-        """1 - rawed."""
         distances = np.empty(len(lines))
         kernels.pitch_distances(asked.pitch_midi, lines.pitch_midi, lines.offsets, *_TRANSPOSITIONS, distances)
         return distances
@@ -228,7 +224,6 @@ class RhytFuzz(_Edits):
     beat: float | None = real(1.0, above=0, optional=True)
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
-        """1 - rhytfuzz."""
         distances = np.empty(len(lines))
         kernels.rhythm_distances(asked.onset_ticks, lines.onset_ticks, lines.offsets, self._beat_ticks, distances)
         return distances
@@ -254,7 +249,6 @@ class HarmCore(_Edits):
     modes: ClassVar[Modes] = {"place": {"whole": {}}, "key": {"any": {}}}
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
-        """1 - harmcore."""
         distances = np.empty(len(lines))
         kernels.harmony_distances(
             asked.onset_ticks, asked.pitch_midi, asked.barlines, lines.onset_ticks, lines.pitch_midi, lines.offsets,
@@ -350,7 +344,6 @@ class FM(LineMatcher):
         return self._explanation(query, candidates, number, start, bounded(start, steps, 0.0, 1.0))
 
     def compare(self, asked: Lines, lines: Lines) -> Distances:
-        """1 - opti3, or 1 - opti2."""
         *weights, constant = _MEASURES[self.measure]
         similarity = np.full(len(lines), constant)
         for weight, part in zip(weights, self.parts, strict=True):

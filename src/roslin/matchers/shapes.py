@@ -75,8 +75,8 @@ class GramAlignment(Matcher):
     ) -> tuple[float, tuple[Step, ...]]:
         """(what the distance starts from, steps) of two sequences of grams, each as the notes that make it.
 
-        `scores` is that of every pair, `gaps` those of a gram of the query and of the candidate that is left out, `own`
-        what the query scores with itself.
+        `scores` is that of every pair, `gaps` of grams of the query and of the candidate left out, `own` of the query
+        itself.
         """
         m, n = scores.shape
         by = {"none": 1, "longer": max(m, n), "shorter": min(m, n) or m}[self.divide]
@@ -91,10 +91,10 @@ class GramAlignment(Matcher):
     def distances_from_scores(
         self, scores: Floats, order: Numbers, lengths: Numbers, own: float, lost: float, m: int
     ) -> Distances:
-        """Distances in the order of the candidates.
+        """Distances in the order of the candidates, with `lengths` grams each.
 
-        `scores` are in the given order (and may have more rows at the end), `lengths` is the number of grams of every
-        candidate, `own` what the query scores with itself, `lost` what it scores when nothing of it is found.
+        `scores` are in the given order (and may have more rows at the end), `own` is what the query scores with itself,
+        `lost` what it scores when nothing of it is found.
         """
         scored = np.empty(len(lengths))
         scored[order] = scores[: len(order)]
@@ -402,12 +402,10 @@ class ShapeTime(GramAlignment):
 
     @property
     def first(self) -> ShapeH:
-        """The matcher that finds the best."""
         return ShapeH(self.aligner, self.divide, self.mismatch)
 
     @property
     def second(self) -> Time:
-        """The matcher that sorts the best."""
         return Time(self.aligner, self.divide, self.rhythm)
 
     @property
@@ -425,7 +423,6 @@ class ShapeTime(GramAlignment):
         return distances
 
     def _is_again(self, shapes: Distances) -> npt.NDArray[np.bool_]:
-        """Which candidates are ranked again."""
         last = min(self.k, len(shapes)) - 1
         is_again: npt.NDArray[np.bool_] = shapes <= np.partition(shapes, last)[last]
         return is_again

@@ -99,10 +99,7 @@ def _distances(run: Run, query: str) -> dict[str, float]:
 def contributions(
     distances: Floats, weights: Sequence[float], method: str, scale: str, depth: int | None = None
 ) -> Floats:
-    """(lists, documents) What each list gives each document. The sum over lists is the result.
-
-    `depth`: for "mnz" only the first `depth` of a list count as found by it.
-    """
+    """(lists, documents) What each list gives each document; for "mnz", the first `depth` of a list are found."""
     weight = np.asarray(weights, dtype=np.float64)[:, None]
     is_there = ~np.isnan(distances)
     ranks = np.array([_ranks(row) for row in distances]).reshape(distances.shape) if method != "sum" else distances
@@ -118,10 +115,7 @@ def contributions(
 
 
 def scaled(distances: Floats, scale: str = "zscore") -> Floats:
-    """Distances as scores on a scale that different systems share; larger is better.
-
-    Infinite distances become the largest finite one, negative infinite ones the smallest.
-    """
+    """Scores on a scale that systems share; larger is better. Infinite distances become the farthest finite ones."""
     is_there = ~np.isnan(distances)
     scores = np.zeros(len(distances))
     known = distances[is_there]
@@ -165,7 +159,6 @@ class RunPool:
         return {query: tuple(found) for query, found in self.found.items()}
 
     def to_table(self) -> Table:
-        """query, document, the number of runs that have it, its best rank."""
         rows = [
             {"query": query, "document": id, "runs": runs, "best": best}
             for query, found in self.found.items()

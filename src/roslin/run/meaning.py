@@ -19,11 +19,7 @@ _NO_MORE = N_("no more alike than chance")
 SAME_NOTES = N_("same notes")  # a fact, whatever chance gives
 FEW_NOTES = 10  # a query with fewer notes seldom identifies a tune
 CHANCE_LINE = N_("Results below this line are no better than chance.")
-_HEADLINES = (
-    N_("Found"),
-    N_("Possible matches"),
-    N_("Nothing better than chance; the closest are shown"),
-)
+_HEADLINES = (N_("Found"), N_("Possible matches"), N_("Nothing better than chance; the closest are shown"))
 
 
 def meaning_of(expected: float) -> str:

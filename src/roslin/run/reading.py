@@ -244,8 +244,8 @@ def contradiction(
 ) -> Iterator[str]:
     """Whether ranks contradict scores: a document with a better score has a worse rank.
 
-    Rows are (query, document, score, rank) in the order of their ranks, of those of the `queries` whose order changes
-    when they are sorted by score; `rising` where the smallest is the best.
+    Rows (query, document, score, rank) in the order of their ranks, of the `queries` that sorting by score reorders;
+    `rising` where the smallest is the best.
     """
     sign = -1.0 if rising else 1.0
     worst_above: dict[str, float] = {}

@@ -56,10 +56,7 @@ class Hit:
 
     @property
     def is_above_chance(self) -> bool:
-        """Whether fewer than one chance match is expected, or all notes agree with the query.
-
-        True if chance is not estimated.
-        """
+        """Whether fewer than one chance match is expected or all notes agree; True if chance is not estimated."""
         return self.expected is None or self.expected <= BY_CHANCE or self.same > 0
 
     @property
@@ -188,7 +185,6 @@ class Run:
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """The queries, in the order of the run."""
         return tuple(self.rankings)
 
     @property
@@ -225,7 +221,6 @@ class Run:
 
     @cached_property
     def hits(self) -> tuple[Hit, ...]:
-        """Every line of every list."""
         titles = self.titles
         return tuple(
             Hit(query, rank, id, value, self.kind, expected, near, same, coincides, titles.get(id))
@@ -284,10 +279,7 @@ class Run:
 
     @property
     def is_close(self) -> bool:
-        """Whether a result is hardly explained by chance, or agrees with the query on all notes.
-
-        True if chance is not estimated.
-        """
+        """Whether chance hardly explains a result, or it agrees on all notes; True if chance is not estimated."""
         return not self.has_meaning or self.headline == headline_of(0.0)
 
     @property
@@ -463,7 +455,6 @@ def _ordered(query: str, pairs: Iterable[tuple[str, float]], kind: Kind) -> Rank
 
 
 def _only(ranking: Ranking, places: Sequence[int]) -> Ranking:
-    """The part of a ranking at these places, from 0."""
     columns = {name: each for name in _COLUMNS if (each := getattr(ranking, name)) is not None}
     changed: dict[str, Any] = {name: tuple(each[place] for place in places) for name, each in columns.items()}
     return replace(ranking, **changed)

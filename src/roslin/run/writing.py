@@ -68,7 +68,7 @@ def _measured(run: Run) -> dict[str, Callable[[Hit], Any]]:
 
 
 def json_text(run: Run) -> str:
-    """JSON that gives the same run when it is read."""
+    """JSON that `read_run` reads back."""
     lists = {
         query: [
             {
@@ -101,10 +101,7 @@ _WRITERS: dict[str, Callable[[Run], str]] = {
 
 
 def write(run: Run, path: Path) -> None:
-    """Write a file in the form of its suffix, compressed if it ends with `.gz` or `.zst`.
-
-    A name without a form before the compression, such as `mine.gz`, is a TREC run.
-    """
+    """Write a file in the form of its suffix. A name without one before the compression, `mine.gz`, is a TREC run."""
     form = form_of(path)
     is_packed = form != path.suffix.lower()
     if form == ".parquet" and is_packed:

@@ -206,10 +206,7 @@ class Null:
         return np.minimum(np.where(excess > 0, begin + excess / self.scale, common), max(rarest, begin))
 
     def rarity_of_same(self, common: int) -> float:
-        """-ln p of agreement on all of this number of notes: the most of any beginning of them.
-
-        So more notes that agree never make a match less certain.
-        """
+        """-ln p of agreement on all of these notes: the most of any beginning, so more notes are never less certain."""
         best = 0.0
         for length in range(3, min(common, _LONGEST_CHAIN) + 1):
             known = self.at(length)
@@ -275,7 +272,7 @@ def _by_content(packed: Packed) -> Numbers:
 
 
 def _fingerprints(packed: Packed) -> npt.NDArray[np.uint64]:
-    """A number for each melody, by its notes; of equal melodies each has its own."""
+    """Of equal melodies each has its own."""
     notes, sizes = packed.notes, np.diff(packed.offsets)
     onsets = notes["onset_ticks"].astype(np.uint64)
     onsets -= np.repeat(onsets[np.minimum(packed.offsets[:-1], max(len(notes) - 1, 0))], sizes) if len(notes) else 0

@@ -164,8 +164,8 @@ class Engine(ABC):
     def keys(self, numbers: Numbers, bounds: Floats, best: Best, done: float) -> Floats:
         """The keys of these melodies, or infinity for one that cannot be among the best.
 
-        There are fewer keys than melodies if the time was over before the last of them. `done` is the share of the
-        whole work that is done with these, for the report of progress.
+        There are fewer keys than melodies if the time was over before the last. `done`: the share of all work done
+        then.
         """
 
 
@@ -206,8 +206,6 @@ def _search(engine: Engine, comparing: _Comparing, k: int) -> None:
 
 
 class _Comparing:
-    """Compares melodies, the most promising first, until none can be among the best."""
-
     def __init__(self, engine: Engine, best: Best, k: int):
         self.engine, self.best, self.k, self.is_complete = engine, best, k, True
         self._seen = np.zeros(int(engine.candidates[-1]) + 1 if len(engine.candidates) else 0, bool)
@@ -244,7 +242,7 @@ def _lowest(bounds: Floats, count: int) -> Numbers:
 
 
 def _about(bounds: Floats, count: int) -> float:
-    """A number that about `count` of the bounds do not exceed, judged by a sample of them."""
+    """About `count` of the bounds do not exceed it, judged by a sample of them."""
     step = max(len(bounds) // (_SAMPLED_FROM * count), 1)
     few = np.sort(bounds[::step])
     return float(few[min(count // step, len(few) - 1)])

@@ -76,7 +76,6 @@ class Request:
             )
 
     def numbers(self, collection: Store) -> Numbers:
-        """The numbers of the melodies that are searched, in rising order."""
         numbers = np.arange(len(collection)) if self.within is None else np.unique(self.within).astype(np.int64)
         if self.is_cut and not self.matcher.is_independent and len(numbers) > MOST_BEGINNINGS:
             raise ArgumentError(
@@ -104,11 +103,7 @@ MakeEngine = Callable[[Request, Store, Numbers, Work], Engine | None]
 # A matcher class names its engine. Every other matcher, and a class made from one of these, is compared with every
 # melody: such a class may compare in its own way.
 
-ENGINES: dict[str, MakeEngine] = {
-    "emd": NearestByEmd.of,
-    "segments": SegmentsByEmd.of,
-    "roslin": ByEvidence.of,
-}
+ENGINES: dict[str, MakeEngine] = {"emd": NearestByEmd.of, "segments": SegmentsByEmd.of, "roslin": ByEvidence.of}
 
 
 def engine_of(request: Request, collection: Store, candidates: Numbers, work: Work) -> Engine:
@@ -157,7 +152,6 @@ def within_radius(request: Request, collection: Store, work: Work) -> tuple[Numb
 
 
 def _listed(request: Request, collection: Store, found: Nearest, unfinished: str) -> Run:
-    """The k best of the melodies found, none beyond the radius."""
     k, exclude = request.k, request.exclude
     distances, evidence = found.distances, found.evidence
     values = distances if evidence is None or found.fit is None else evidence + RECOMPUTED * found.fit

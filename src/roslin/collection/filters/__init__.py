@@ -141,7 +141,7 @@ def _pair(text: str, label: str, form: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The texts that were typed for one filter, its name for a reader, and what some filters need beside them."""
+    """The texts that were typed for one filter, and what some filters need beside them."""
 
     texts: Sequence[str]
     label: str
@@ -166,7 +166,6 @@ class _Asked:
         return [make(*self._near(text), self.costs) for text in self.texts]
 
     def _near(self, text: str) -> tuple[str | Melody, float]:
-        """The contour or rhythm to compare with (letters or the query) and the largest cost."""
         letters, _, number = text.rpartition("=")
         try:
             cost = float(number)

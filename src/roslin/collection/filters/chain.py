@@ -89,7 +89,6 @@ class FilterStep:
 
     @property
     def sentence(self) -> str:
-        """The condition in words."""
         return self.filter.sentence
 
     @property
@@ -121,10 +120,7 @@ class Addition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterReport:
-    """The melodies left by a chain of filters (`passed`, ascending), and those added to them.
-
-    `numbers` has both.
-    """
+    """The melodies left by a chain of filters (`passed`, ascending), and those added; `numbers` has both."""
 
     total: int
     steps: tuple[FilterStep, ...]
@@ -139,7 +135,6 @@ class FilterReport:
         return found
 
     def also(self, sentence: str, numbers: Numbers) -> FilterReport:
-        """The same with these melodies added. The sentence names their source."""
         before = self.numbers
         found = np.unique(np.asarray(numbers, dtype=np.int64))
         added = len(np.setdiff1d(found, before, assume_unique=True))

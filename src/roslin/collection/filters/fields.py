@@ -27,10 +27,7 @@ _SEARCHED_FIELDS = ("title", "composer", "text", "source")  # where `words` look
 
 
 def metadata(field: str, value: str, *, exactly: bool = False) -> Filter:
-    """Words in the metadata of a melody, anywhere, with or without accents, in any case. With `exactly`, the whole
-    value.
-
-    Keys match in any spelling.
+    """Words anywhere in a field, with or without accents, in any case and spelling of a key; `exactly`: all of it.
 
     >>> print(metadata("title", "Roslin"), metadata("key", "g-Moll"))
     Title contains "Roslin". Key is G minor.
@@ -100,7 +97,6 @@ def _field_words(field: str) -> str:
 
 
 def _value_words(field: str, value: str) -> str:
-    """A key by its name, anything else between quotation marks."""
     return (key_name(value) if field == "key" else None) or f'"{value}"'
 
 

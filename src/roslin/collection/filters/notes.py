@@ -7,28 +7,14 @@ from __future__ import annotations
 
 import math
 
-from roslin.collection.filters.chain import (
-    EDIT_DISTANCE,
-    PATTERN,
-    Cost,
-    Filter,
-    Parameter,
-    call_text,
-    costs_as_text,
-)
+from roslin.collection.filters.chain import EDIT_DISTANCE, PATTERN, Cost, Filter, Parameter, call_text, costs_as_text
 from roslin.collection.filters.patterns import compiled
 from roslin.display.words import _, ngettext
 from roslin.errors import FilterError
 from roslin.melody import Melody
 from roslin.melody.intervals import Kind, an_interval
 from roslin.represent.edits import EditCosts
-from roslin.represent.strings import (
-    interval_semitones,
-    interval_words,
-    parse_interval,
-    parse_intervals,
-    strings_of,
-)
+from roslin.represent.strings import interval_semitones, interval_words, parse_interval, parse_intervals, strings_of
 from roslin.tolerances import RECOMPUTED
 
 _LISTED_VALUES = 24  # a range of at most this many whole numbers is written as a list
@@ -89,7 +75,6 @@ def _bound(text: str) -> Bound:
 def _checked_bounds(
     name: str, low: Bound, high: Bound, floor: int, ceiling: int, *, whole: bool
 ) -> tuple[float | None, float | None]:
-    """The bounds as numbers from `floor` to `ceiling`; anything else is refused."""
     if low is None and high is None:
         raise FilterError(f"{name}: needs a lowest or a highest value; got neither")
     lowest = None if low is None else _checked_bound(f"{name}: the lowest value", low, floor, ceiling, whole)
@@ -106,7 +91,6 @@ def _checked_bound(what: str, value: int | float | str, floor: int, ceiling: int
 
 
 def _range_words(low: float | None, high: float | None) -> str:
-    """Bounds in words: "at least 0.5"."""
     if high is None:
         return _("at least {number}").format(number=f"{low or 0:g}")
     if low is None:
@@ -208,8 +192,7 @@ def share_of_interval(interval: str, low: Bound = None, high: Bound = None, kind
     condition = f"1.0 * ({length} - length({rest})) / nullif({length}, 0) BETWEEN ? AND ?"
     parameters = (*letters, 0 if lowest is None else lowest, 1 if highest is None else highest)
     sentence = _('Share of "{interval}" among the intervals {range}.').format(
-        interval=interval_words(letters[0], kind, has_direction=len(letters) == 1),
-        range=_range_words(lowest, highest),
+        interval=interval_words(letters[0], kind, has_direction=len(letters) == 1), range=_range_words(lowest, highest)
     )
     name = call_text("share_of_interval", interval, lowest, highest, kind=(kind, "diatonic"))
     return Filter(name, "strings", condition, parameters, sentence)
@@ -258,8 +241,7 @@ def _check_times(name: str, times: int, least: int) -> None:
 def contour_distance(query: str | Melody, at_most: float, costs: EditCosts | None = None) -> Filter:
     """Editing distance between the gross contour of the query (letters U, D, R, or a melody) and each melody's.
 
-    `costs` sets the cost of an insertion, a deletion and a replacement (represent/edits.py). `Selection.candidates` has
-    the cost of each melody.
+    `costs` is that of an insertion, a deletion and a replacement (represent/edits.py); `Selection.candidates` has each.
 
     >>> print(contour_distance("UUDR", 1))
     Gross contour at an editing distance of at most 1 from UUDR (insertion 1, deletion 1, replacement 1).
@@ -295,5 +277,4 @@ def _edit_distance(column: str, subject: str, letters: str, known: str, at_most:
 
 
 def _affordable(at_most: float, cost: float) -> int:
-    """How many operations of one kind a distance can pay for."""
     return 2**31 if cost * 2**31 <= at_most else int((at_most + RECOMPUTED) / cost)

@@ -79,12 +79,10 @@ class Level:
 
     @property
     def symbols(self) -> int:
-        """How many different ones there are."""
         return (2 * len(self.intervals) + 1) * (2 * len(self.ratios) + 1)
 
     @property
     def words(self) -> str:
-        """The properties that are compared, and their precision."""
         return f"{'pitch and rhythm' if self.feature == 'both' else self.feature} in {self.symbols} classes"
 
     def write(self, lines: Lines) -> Numbers:
@@ -184,7 +182,6 @@ class Orio(Matcher):
 
     @property
     def _used(self) -> list[tuple[Level, int]]:
-        """The lists that count, by level and length."""
         return [(level, n) for level in LEVELS for n in self.n if getattr(self, level.feature) > 0]
 
 
@@ -201,7 +198,6 @@ def _grams(level: Level, n: int, lines: Lines) -> GramIndex:
 
 
 def _cosines(asked: GramIndex, stored: _List) -> Floats:
-    """The cosine of the one melody of `asked` with each melody of a list."""
     starts, stops, weights = _weighed(asked, stored)
     cosines = np.empty(len(stored.norms))
     kernels.gram_cosines(starts, stops, weights, stored.index.melodies, stored.index.times, stored.norms, cosines)
