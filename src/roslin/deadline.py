@@ -30,6 +30,7 @@ from roslin.errors import ArgumentError, TimeLimitError
 from roslin.types import Flags, Progress
 
 Given = ParamSpec("Given")
+_Piece = TypeVar("_Piece")
 Result = TypeVar("Result")
 
 _CURRENT: ContextVar[Deadline | None] = ContextVar("the deadline of the current work", default=None)
@@ -93,10 +94,6 @@ class Deadline:
         return inside
 
 
-_Piece = TypeVar("_Piece")
-_Result = TypeVar("_Result")
-
-
 class Work:
     """Threads, a time limit in seconds (None: none), and a function that receives progress.
 
@@ -129,7 +126,7 @@ class Work:
             self._deadline.stop()  # the results of other threads are not needed any more
             self._pool.shutdown(cancel_futures=True)
 
-    def map(self, function: Callable[[_Piece], _Result], pieces: Iterable[_Piece]) -> Iterator[_Result]:
+    def map(self, function: Callable[[_Piece], Result], pieces: Iterable[_Piece]) -> Iterator[Result]:
         if self._pool is None:
             return map(function, pieces)
         return self._pool.map(self._deadline.carried(function), pieces)

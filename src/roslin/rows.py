@@ -21,6 +21,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -68,6 +69,14 @@ def refuse(reason: str, *, expected: str = "", found: str = "", file: str = "", 
     """The error for a file that cannot be read, in the words of every other one."""
     what = shortened(reason, _LONGEST_PART), shortened(expected, _LONGEST_PART), shortened(found, _LONGEST_PART)
     return FormatError(str(Problem(*what, 0, line, file)))
+
+
+def library(name: str, what: str, extra: str) -> Any:
+    """A library that only an extra of the package installs; `what` needs it."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingExtraError(what, name, extra) from None
 
 
 def form_of(path: Path) -> str:
@@ -183,11 +192,7 @@ def write_text(path: Path, text: str) -> None:
     if ending == ".gz":
         raw = gzip.compress(raw, mtime=0)
     elif ending == ".zst":
-        try:
-            import zstandard
-        except ImportError:
-            raise MissingExtraError(f"{path}: writing zstd", "zstandard", "zstd") from None
-        raw = zstandard.compress(raw)
+        raw = library("zstandard", f"{path}: writing zstd", "zstd").compress(raw)
     write_whole(path, raw)
 
 
@@ -198,10 +203,7 @@ def most_unpacked(packed_bytes: int) -> int:
 
 def _from_zstd(raw: bytes, path: Path) -> bytes:
     """Unpacked piece by piece, because a few bytes can expand to any number."""
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtraError(f"{path}: reading zstd", "zstandard", "zstd") from None
+    zstandard = library("zstandard", f"{path}: reading zstd", "zstd")
     most, unpacked = most_unpacked(len(raw)), bytearray()
     frame = zstandard.ZstdDecompressor().decompressobj()
     for start in range(0, len(raw), _ZSTD_STEP_BYTES):
@@ -309,15 +311,12 @@ def _columns(header: Sequence[str], needed: Sequence[str], optional: Sequence[st
 
 
 def _read_parquet(path: Path) -> Any:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError(f"{path}: reading Parquet", "pyarrow", "parquet") from None
-    from pyarrow.lib import ArrowException
+    arrow = library("pyarrow", f"{path}: reading Parquet", "parquet")
+    from pyarrow import parquet
 
     try:
         return parquet.read_table(io.BytesIO(_read_bytes(path)))
-    except (ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError) as error:
         raise refuse(f"not a Parquet file ({str(error).splitlines()[0]})", file=str(path)) from None
 
 

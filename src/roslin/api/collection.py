@@ -364,12 +364,8 @@ class Collection(Store):
             (rows,),
         )
         (sources,) = self.connection.execute("SELECT count(DISTINCT source) FROM melodies").fetchone()
-        numbers = (
-            counted(len(self), "melody", "melodies"),
-            counted(int(self.about["notes"]), "note"),
-            counted(sources, "source"),
-        )
-        title = f"{self.path.name}: {', '.join(numbers)}"
+        size = f"{counted(len(self), 'melody', 'melodies')}, {counted(int(self.about['notes']), 'note')}"
+        title = f"{self.path.name}: {size}, {counted(sources, 'source')}"
         return Table(columns, tuple(dict(zip(columns, row, strict=True)) for row in found), title)
 
     def to_frame(self, library: FrameLibrary = "pandas") -> Any:

@@ -101,8 +101,8 @@ class Selection:
 
     @cached_property
     def _numbers(self) -> Numbers:
-        left_out = [duplicate.number for duplicate in self.near_duplicates]
-        numbers = np.setdiff1d(self.report.numbers, left_out, assume_unique=True).astype(np.int64)
+        removed = [duplicate.number for duplicate in self.near_duplicates]
+        numbers = np.setdiff1d(self.report.numbers, removed, assume_unique=True).astype(np.int64)
         numbers.flags.writeable = False
         return numbers
 
@@ -123,8 +123,7 @@ class Selection:
         return replace(self, near_duplicates=tuple(removed), is_unique=True, exact_rhythm=exact_rhythm)
 
     def _durations(self, number: int) -> list[int]:
-        lasting: list[int] = melodic_line(self.collection[number])["duration_ticks"].tolist()
-        return lasting
+        return list(melodic_line(self.collection[number])["duration_ticks"].tolist())
 
     def also(self, *ways: Filter | Run) -> Selection:
         """With additional melodies, even if the filters removed them (Typke et al. 2007, section 3.1).
@@ -199,20 +198,13 @@ class Selection:
     def to_table(self) -> Table:
         """How many melodies each step received, removed and left."""
         rows: list[dict[str, Any]] = [
-            {"removed": 0, "percent": 0.0, "left": self.report.total, "step": "All melodies."},
-            *(
-                {
-                    "removed": step.removed,
-                    "percent": round(step.percent_removed, 1),
-                    "left": step.left,
-                    "step": step.sentence,
-                }
-                for step in self.report.steps
-            ),
+            {"removed": 0, "percent": 0.0, "left": self.report.total, "step": "All melodies."}
         ]
-        rows += [
-            {"added": way.added, "left": way.left, "step": f"Added: {way.sentence}"} for way in self.report.additions
-        ]
+        for step in self.report.steps:
+            percent = round(step.percent_removed, 1)
+            rows.append({"removed": step.removed, "percent": percent, "left": step.left, "step": step.sentence})
+        for way in self.report.additions:
+            rows.append({"added": way.added, "left": way.left, "step": f"Added: {way.sentence}"})
         if self.is_unique:
             removed = len(self.near_duplicates)
             percent = round(100 * removed / max(1, len(self.report.numbers)), 1)

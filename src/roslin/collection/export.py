@@ -7,11 +7,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from roslin.errors import FormatError, MissingExtraError, NotationError, UnknownNameError
+from roslin.errors import FormatError, NotationError, UnknownNameError
 from roslin.melody import Melody
 from roslin.notation import jsonl, pae
 from roslin.notation.record import METADATA_FIELDS
-from roslin.rows import replacing
+from roslin.rows import library, replacing
 
 _PARQUET_ROWS = 10_000
 
@@ -58,16 +58,16 @@ def _export_pae(melodies: Iterable[Melody], target: Path) -> tuple[int, int]:
 
 
 def _export_parquet(melodies: Iterable[Melody], target: Path) -> tuple[int, int]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtraError("writing Parquet", "pyarrow", "parquet") from None
-    schema, count, rest = _parquet_schema(pa), 0, iter(melodies)
-    with pq.ParquetWriter(target, schema) as writer:
+    arrow = library("pyarrow", "writing Parquet", "parquet")
+    from pyarrow import parquet
+
+    note = arrow.struct([(name, getattr(arrow, kind)()) for name, kind in _NOTE_TYPES.items()])
+    schema = arrow.schema([(name, arrow.string()) for name in _TEXT_COLUMNS] + [("notes", arrow.list_(note))])
+    count, rest = 0, iter(melodies)
+    with parquet.ParquetWriter(target, schema) as writer:
         while True:
             rows = [_parquet_row(melody) for melody in islice(rest, _PARQUET_ROWS)]
-            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+            writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
             count += len(rows)
             if len(rows) < _PARQUET_ROWS:
                 return count, 0
@@ -82,11 +82,6 @@ _NOTE_TYPES = {
     "is_grace": "bool_",
     "voice": "int16",
 }
-
-
-def _parquet_schema(pa: Any) -> Any:
-    note = pa.struct([(name, getattr(pa, kind)()) for name, kind in _NOTE_TYPES.items()])
-    return pa.schema([(name, pa.string()) for name in _TEXT_COLUMNS] + [("notes", pa.list_(note))])
 
 
 def _parquet_row(melody: Melody) -> dict[str, Any]:

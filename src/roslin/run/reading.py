@@ -165,7 +165,11 @@ def _from_trec(path: Path, name: str) -> Run:
         tags[tag] = None
     if not rows:
         raise refuse("the run is empty", expected=f"lines with {' '.join(_TREC)}", found="none", file=str(path))
-    return _by_rank(rows, name, "score").with_remarks(several_tags(tags, name))
+    run = _by_rank(rows, name, "score")
+    if len(tags) == 1:
+        return run
+    some = ", ".join(map(shortened, list(tags)[:_TAGS_NAMED])) + (" ..." if len(tags) > _TAGS_NAMED else "")
+    return run.with_remarks([f"{name}: its lines have {len(tags)} tags ({some}): taken as one run"])
 
 
 def _from_table(rows: Iterable[tuple[dict[str, Any], int]], name: str, file: str) -> Run:
@@ -265,11 +269,3 @@ def contradiction(
         where = f"in {len(wrong):,} of {counted(queries, 'query', 'queries')} (first {first})"
         hint = "" if rising or len(wrong) < queries else "; are they distances? Then name the column distance, in CSV"
         yield f"{name}: {lines} {kind} {where}: the {kind}s decide{hint}"
-
-
-def several_tags(tags: Iterable[str], name: str) -> Iterator[str]:
-    """Whether the lines of a TREC file name several systems. Each tag is given once."""
-    found = list(tags)
-    if len(found) > 1:
-        named = ", ".join(map(shortened, found[:_TAGS_NAMED])) + (" ..." if len(found) > _TAGS_NAMED else "")
-        yield f"{name}: its lines have {len(found)} tags ({named}): taken as one run"

@@ -211,13 +211,11 @@ class Run:
 
     def ranking(self, query: str) -> tuple[str, ...]:
         """The documents found for a query, best first, or none if the run lacks the query."""
-        found = self.rankings.get(query)
-        return found.ids if found is not None else ()
+        return self.rankings[query].ids if query in self.rankings else ()
 
     def values(self, query: str) -> tuple[float, ...] | None:
         """The distances, scores or ranks of a list. None if the run has only an order, or lacks the query."""
-        found = self.rankings.get(query)
-        return found.values if found is not None else None
+        return self.rankings[query].values if query in self.rankings else None
 
     @cached_property
     def hits(self) -> tuple[Hit, ...]:

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roslin.errors import FormatError, MissingExtraError
-from roslin.rows import form_of, replacing, to_word, write_text
+from roslin.errors import FormatError
+from roslin.rows import form_of, library, replacing, to_word, write_text
 
 if TYPE_CHECKING:
     from roslin.run.run import Hit, Ranking, Run
@@ -115,11 +115,9 @@ def write(run: Run, path: Path) -> None:
 
 
 def _write_parquet(run: Run, path: Path) -> None:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError(f"{path}: writing Parquet", "pyarrow", "parquet") from None
+    arrow = library("pyarrow", f"{path}: writing Parquet", "parquet")
+    from pyarrow import parquet
+
     columns: dict[str, list[Any]] = {
         "query": [hit.query for hit in run],
         "rank": [hit.rank for hit in run],
@@ -127,4 +125,4 @@ def _write_parquet(run: Run, path: Path) -> None:
     }
     columns |= {name: [value(hit) for hit in run] for name, value in _measured(run).items()}
     with replacing(path) as unfinished:
-        parquet.write_table(pa.table(columns), unfinished)
+        parquet.write_table(arrow.table(columns), unfinished)
