@@ -25,8 +25,8 @@ def counting(function):
         return function(*arguments, **named)
     return counted
 
-for module, name in ((files, "sync"), (preparation, "sync"), (files, "remove_leftovers"), (write, "remove_leftovers"),
-                     (write, "publish"), (write, "workspace"), (Path, "replace"), (Path, "unlink")):
+for module, name in ((files, "sync"), (files, "remove_leftovers"), (files, "publish"), (files, "workspace"),
+                     (Path, "replace"), (Path, "unlink")):
     setattr(module, name, counting(getattr(module, name)))
 
 def change(work, target, *export):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roslin.collection import arrays as arrays_module
+from roslin.collection import files
 from roslin.collection.arrays import ArrayFile, Arrays, Room, derived
 from roslin.collection.files import Remembered
 
@@ -111,7 +111,7 @@ def test_where_nothing_can_be_written_it_is_made_in_memory(tmp_path: Path, monke
     def refuse(*_: object) -> None:
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(arrays_module, "whole_file", refuse)
+    monkeypatch.setattr(files, "whole_file", refuse)
     file = ArrayFile(tmp_path / "made.bin", "test 1", DTYPES)
     assert set(derived(file, Remembered(tmp_path, "0a0b0c0d"), trusted, fill)["values"]) == {7}
     assert not file.path.exists()

@@ -19,7 +19,7 @@ from tests.collection.kills import killed
 from tests.notation.samples import musicxml, musicxml_note
 
 from roslin import Collection, load
-from roslin.collection import write
+from roslin.collection import files, write
 from roslin.collection.export import export
 from roslin.collection.files import DATABASE, writing
 from roslin.collection.sources import Sources
@@ -295,11 +295,11 @@ def test_remove_sees_what_another_writer_just_added(collection_path: Path, monke
     real = writing
 
     def add_before_the_lock(folder: Path) -> AbstractContextManager[None]:
-        monkeypatch.setattr(write, "writing", real)
+        monkeypatch.setattr(files, "writing", real)
         write.add([new], folder)
         return real(folder)
 
-    monkeypatch.setattr(write, "writing", add_before_the_lock)
+    monkeypatch.setattr(files, "writing", add_before_the_lock)
     assert write.remove(["a"], collection_path) == 3
     with Store(collection_path) as store:
         assert store.ids() == ["late", "b", "c"]

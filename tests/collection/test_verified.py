@@ -14,7 +14,6 @@ import pytest
 from tests.collection.conftest import sealed_anew, three_melodies
 
 from roslin import Collection
-from roslin.collection import arrays as arrays_module
 from roslin.collection import files as files_module
 from roslin.collection import write
 from roslin.collection.arrays import out_of_range, unsafe
@@ -184,8 +183,7 @@ def read_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         names.append(path.name.partition("-")[0])
         return real(path, skip)
 
-    for module in (files_module, arrays_module):
-        monkeypatch.setattr(module, "checksum_of", checksum_of)
+    monkeypatch.setattr(files_module, "checksum_of", checksum_of)
     yield names
     Remembered._of_folder.clear()
 

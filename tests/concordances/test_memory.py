@@ -78,7 +78,7 @@ def test_the_table(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_copies(tmp_path: Path) -> None:
     few, many = tables_in_files(tmp_path)
-    peaks = [peak(partial(pairs.representatives, each)) for each in (few, many)]
+    peaks = [peak(partial(pairs.digests_of, each)) for each in (few, many)]
     assert more_for_each(peaks, len(many)) < MOST_BYTES
 
 

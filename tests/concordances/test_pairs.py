@@ -18,7 +18,7 @@ from roslin.concordances import blocking, join
 from roslin.concordances.certainty import NEVER, Certainty, Chances, probability
 from roslin.concordances.concordance import FARTHEST_DOUBT, concordances_folder, find_concordances
 from roslin.concordances.join import Join, chance_piece, find_pairs, pair_piece
-from roslin.concordances.pairs import FoundPairs, representatives
+from roslin.concordances.pairs import FoundPairs, digests_of, firsts_of
 from roslin.concordances.resume import Journal
 from roslin.deadline import Work
 from roslin.errors import ArgumentError, CollectionError
@@ -78,7 +78,7 @@ def chances(starter: Collection, number: int) -> tuple[Floats, Floats]:
 @pytest.mark.long
 def test_the_pairs_are_those_of_comparing_each_melody_with_all(starter: Collection, exact: FoundPairs) -> None:
     table = open_table(starter)
-    distinct = np.flatnonzero(representatives(table) == np.arange(len(starter)))
+    distinct = np.flatnonzero(firsts_of(digests_of(table)) == np.arange(len(starter)))
     known = {number: chances(starter, number) for number in distinct.tolist()}
     found = set()
     for number in distinct[::4].tolist():

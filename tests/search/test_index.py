@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from roslin import Collection, Melody, load
-from roslin.collection import arrays, write
+from roslin.collection import files, write
 from roslin.collection.files import state_path
 from roslin.represent.packed import pack
 from roslin.search.engines import emd as index_module
@@ -89,7 +89,7 @@ def test_where_the_folder_cannot_be_written_it_is_kept_in_memory(folder: Path, m
     def refuse(*_: object) -> None:
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(arrays, "whole_file", refuse)
+    monkeypatch.setattr(files, "whole_file", refuse)
     with Collection(folder) as collection:
         assert len(open_index(collection)) == len(collection)
         assert not state_path(folder, "index", collection.about["token"]).exists()

@@ -33,25 +33,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from roslin.collection.files import (
-    ARRAY_NAMES,
-    DATABASE,
-    REJECTS,
-    SEAL_BYTES,
-    WARNINGS,
-    Remembered,
-    array_dtype,
-    array_header,
-    checksum_of,
-    connected,
-    derived_files,
-    is_sealed,
-    read_sealed,
-    seal,
-    state_path,
-    whole_file,
-    write_sealed,
-)
+from roslin.collection import files
 from roslin.errors import DamagedError, shortened
 from roslin.melody.table import BASE40_RANGE, MAX_TICKS, PITCH_RANGE, VOICE_RANGE
 from roslin.types import Array, Numbers
@@ -96,16 +78,16 @@ class ArrayFile:
     kind: str
     dtypes: Mapping[str, npt.DTypeLike]
 
-    def read(self, is_whole: Callable[[Path], bool] = is_sealed) -> Arrays | None:
+    def read(self, is_whole: Callable[[Path], bool] = files.is_sealed) -> Arrays | None:
         """The arrays. None if the file is missing, damaged, or of another kind."""
         try:
             with self.path.open("rb") as file:
-                line = file.read(SEAL_BYTES + _LONGEST_LINE)[SEAL_BYTES:].partition(b"\n")[0].decode()
+                line = file.read(files.SEAL_BYTES + _LONGEST_LINE)[files.SEAL_BYTES :].partition(b"\n")[0].decode()
             kind, _, lengths = line.removeprefix("Roslin ").partition(": ")
             if kind != self.kind:
                 return None
             places = self._places(json.loads(lengths))
-            if self._end(places) != self.path.stat().st_size or not is_whole(self.path):
+            if places[-1].end != self.path.stat().st_size or not is_whole(self.path):
                 return None
             return self._mapped(self.path, places, "r")
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -120,12 +102,12 @@ class ArrayFile:
     def room(self, lengths: Lengths) -> Iterator[Arrays]:
         """Empty arrays in a file in preparation. It is sealed and gets its name when they are filled."""
         places = self._places(lengths)
-        with whole_file(self.path) as scratch:
+        with files.whole_file(self.path) as scratch:
             with scratch.open("wb") as file:
-                file.write(bytes(SEAL_BYTES) + self._line(lengths))
-                _reserve(file, self._end(places))
+                file.write(bytes(files.SEAL_BYTES) + self._line(lengths))
+                _reserve(file, places[-1].end)
             yield self._mapped(scratch, places, "r+")
-            seal(scratch)
+            files.seal(scratch)
 
     def fill(self, fill: Callable[[Room], object]) -> None:
         """Have the arrays made in the file, by a function that asks for room when it knows their lengths."""
@@ -137,21 +119,16 @@ class ArrayFile:
         return line[:-1].ljust(_filled(len(line)) - 1) + b"\n"
 
     def _places(self, lengths: Lengths) -> list[_Place]:
-        if lengths.keys() != self.dtypes.keys() or not all(
-            isinstance(each, (int, np.integer)) for each in lengths.values()
-        ):
+        is_whole = all(isinstance(each, (int, np.integer)) for each in lengths.values())
+        if lengths.keys() != self.dtypes.keys() or not is_whole:
             raise ValueError(f"{self.path}: the arrays must be {', '.join(self.dtypes)}")
         if min(lengths.values(), default=0) < 0:
             raise ValueError(f"{self.path}: no array has fewer than 0 entries")
         places: list[_Place] = []
         for name, dtype in self.dtypes.items():
-            first = places[-1].end if places else SEAL_BYTES + len(self._line(lengths))
+            first = places[-1].end if places else files.SEAL_BYTES + len(self._line(lengths))
             places.append(_Place(name, np.dtype(dtype), _filled(first), int(lengths[name])))
         return places
-
-    @staticmethod
-    def _end(places: list[_Place]) -> int:
-        return places[-1].end
 
     @staticmethod
     def _mapped(path: Path, places: list[_Place], mode: Literal["r", "r+"]) -> Arrays:
@@ -173,7 +150,10 @@ def _reserve(file: BinaryIO, size: int) -> None:
 
 
 def derived(
-    file: ArrayFile, remembered: Remembered, value_of: Callable[[Arrays], _Value | None], fill: Callable[[Room], Arrays]
+    file: ArrayFile,
+    remembered: files.Remembered,
+    value_of: Callable[[Arrays], _Value | None],
+    fill: Callable[[Room], Arrays],
 ) -> _Value:
     """A value derived from a state of a collection: read if a safe file has it, else computed and written.
 
@@ -191,14 +171,10 @@ def derived(
             file.fill(fill)
             value = found()
     if value is None:
-        value = value_of(fill(room_in_memory(file.dtypes)))
+        types = file.dtypes.items()
+        value = value_of(fill(lambda lengths: {name: np.empty(lengths[name], dtype) for name, dtype in types}))
     assert value is not None, f"{file.path}: what was just made cannot be trusted"
     return value
-
-
-def room_in_memory(dtypes: Mapping[str, npt.DTypeLike]) -> Room:
-    """Room that is in no file."""
-    return lambda lengths: {name: np.empty(lengths[name], dtype) for name, dtype in dtypes.items()}
 
 
 # -- the arrays of a collection ---------------------------------------------------------------------------------------
@@ -206,13 +182,14 @@ def room_in_memory(dtypes: Mapping[str, npt.DTypeLike]) -> Room:
 
 def write_checksums(folder: Path, token: str, checksums: Mapping[str, str]) -> None:
     """Record the checksums of the files of a state, by their names."""
-    write_sealed(state_path(folder, "checksums", token), "".join(f"{sum}  {name}\n" for name, sum in checksums.items()))
+    lines = "".join(f"{sum}  {name}\n" for name, sum in checksums.items())
+    files.write_sealed(files.state_path(folder, "checksums", token), lines)
 
 
 def read_checksums(folder: Path, token: str) -> dict[str, str]:
     """The checksums of the files of a state by their names."""
-    path = state_path(folder, "checksums", token)
-    content = read_sealed(path)
+    path = files.state_path(folder, "checksums", token)
+    content = files.read_sealed(path)
     rows = [line.split("  ") for line in (content or "").splitlines()]
     if content is None or any(len(row) != 2 for row in rows):
         raise damaged(folder, path.name)
@@ -225,17 +202,18 @@ def verified_arrays(folder: Path, token: str, *, has_checksums: bool = True) -> 
     A file that is not there raises `FileNotFoundError`.
     """
     checksums = read_checksums(folder, token) if has_checksums else {}
-    names = [DATABASE, *(state_path(folder, name, token).name for name in ARRAY_NAMES)]
-    remembered = Remembered(folder, token)
+    names = [files.DATABASE, *(files.state_path(folder, name, token).name for name in files.ARRAY_NAMES)]
+    remembered = files.Remembered(folder, token)
     stamps = remembered.stamps(names)
+    # Arrays must have the right sizes before all is read.
+    arrays = {name: open_array(folder, name, token) for name in files.ARRAY_NAMES}
     if remembered.holds(stamps):
-        return {name: open_array(folder, name, token) for name in ARRAY_NAMES}
-    arrays = {name: open_array(folder, name, token) for name in ARRAY_NAMES}  # of the right sizes, before all is read
+        return arrays
     for name in names:
         if has_checksums and _checksum(folder, name) != checksums.get(name):
             raise damaged(folder, name)
     for name, fault in unsafe(arrays):
-        raise damaged(folder, state_path(folder, name, token).name, fault)
+        raise damaged(folder, files.state_path(folder, name, token).name, fault)
     remembered.add(stamps)
     return arrays
 
@@ -243,14 +221,20 @@ def verified_arrays(folder: Path, token: str, *, has_checksums: bool = True) -> 
 def is_as_written(folder: Path, token: str) -> bool:
     """Whether the byte of the database that holds its format is valid."""
     try:
-        return read_checksums(folder, token).get(DATABASE, "") in ("", checksum_of(folder / DATABASE))
+        return read_checksums(folder, token).get(files.DATABASE, "") in ("", files.checksum_of(folder / files.DATABASE))
     except FileNotFoundError:
         return True  # the format before has no checksums
 
 
 def _checksum(folder: Path, name: str) -> str:
+    with _reading(folder, name):
+        return files.checksum_of(folder / name)
+
+
+@contextmanager
+def _reading(folder: Path, name: str) -> Iterator[None]:
     try:
-        return checksum_of(folder / name)
+        yield
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -263,16 +247,12 @@ def open_array(folder: Path, name: str, token: str) -> Array:
     Its header can only be one thing, so it is compared, not parsed: `np.load` would evaluate it as Python, which fails
     now and then when several threads do so at once (CPython 3.11).
     """
-    path, dtype = state_path(folder, name, token), array_dtype(name)
-    try:
+    path, dtype = files.state_path(folder, name, token), files.array_dtype(name)
+    with _reading(folder, path.name):
         with path.open("rb") as file:
-            head = file.read(len(array_header(name, 0)))
+            head = file.read(len(files.array_header(name, 0)))
         length = (path.stat().st_size - len(head)) // dtype.itemsize
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise damaged(folder, path.name, f"cannot be read ({error})") from error
-    if head != array_header(name, length):
+    if head != files.array_header(name, length):
         raise damaged(folder, path.name)
     if not length:
         return np.empty(0, dtype=dtype)  # nothing cannot be mapped
@@ -291,10 +271,10 @@ def damaged_files(folder: Path, token: str) -> Iterator[DamagedError]:
             if _checksum(folder, name) != checksum:
                 yield damaged(folder, name)
         except FileNotFoundError as error:
-            if name not in (REJECTS, WARNINGS):  # a writer that was stopped at the last moment leaves none
+            if name not in (files.REJECTS, files.WARNINGS):  # a writer that was stopped at the last moment leaves none
                 yield missing(folder, error, token)
-    for path in derived_files(folder, token):
-        if not is_sealed(path):
+    for path in files.derived_files(folder, token):
+        if not files.is_sealed(path):
             yield DamagedError(
                 f"{folder}: damaged: {path.name} is not what was written; remove it, and it is made again when it is "
                 "needed"
@@ -305,24 +285,23 @@ def damaged(folder: Path, name: str, what: str = "is not what was written") -> D
     """The refusal of a file of a collection, with the way to a whole one."""
     return DamagedError(
         f"{folder}: damaged: {name} {what}; restore the folder from a copy, or build it again from its sources"
-        f"{_sources(folder) if name != DATABASE else ''}: roslin collection build SOURCE... {folder}"
+        f"{_sources(folder) if name != files.DATABASE else ''}: roslin collection build SOURCE... {folder}"
     )
 
 
 def missing(folder: Path, error: FileNotFoundError, token: str) -> DamagedError:
     """The refusal of a folder that lacks a file. Without checksums it is the name in the database that is in doubt."""
     name = Path(str(error.filename)).name
-    if name == state_path(folder, "checksums", token).name:
-        return damaged(folder, DATABASE, f"names {name}, which is missing")
+    if name == files.state_path(folder, "checksums", token).name:
+        return damaged(folder, files.DATABASE, f"names {name}, which is missing")
     return damaged(folder, name, "is missing")
 
 
 def _sources(folder: Path) -> str:
     try:
-        with closing(connected(folder)) as database:
-            rows = database.execute(
-                "SELECT DISTINCT source FROM melodies WHERE source <> '' ORDER BY source"
-            ).fetchall()
+        with closing(files.connected(folder)) as database:
+            statement = "SELECT DISTINCT source FROM melodies WHERE source <> '' ORDER BY source"
+            rows = database.execute(statement).fetchall()
     except sqlite3.Error:
         return ""
     named = [shortened(str(row[0])) for row in rows[:_SOURCES_NAMED]]

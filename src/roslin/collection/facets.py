@@ -13,7 +13,7 @@ fields. So a second value of the same field, which would add to the list, keeps 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,9 +70,6 @@ class _FacetField:
     values: list[str]
     labels: list[str]
 
-    def chosen(self, values: Sequence[str]) -> list[int]:
-        return [self.values.index(value) for value in values if value in self.values]
-
 
 @dataclass(frozen=True, slots=True)
 class FacetTable:
@@ -82,7 +79,7 @@ class FacetTable:
 
     def narrowed(self, numbers: Numbers, chosen: Chosen) -> Numbers:
         """Those of these melodies that have what is chosen, in their order."""
-        return numbers[_all(self._passes(numbers, chosen), len(numbers))]
+        return numbers[_all(self._passes(numbers, chosen).values(), len(numbers))]
 
     def count(self, numbers: Numbers, chosen: Chosen) -> list[Facet]:
         """Every field in which these melodies have a value, and the chosen values even if none of them has these."""
@@ -109,13 +106,14 @@ class FacetTable:
 
     def _passes(self, numbers: Numbers, chosen: Chosen) -> dict[str, Flags]:
         """By field that something is chosen in: which melodies have one of the values."""
-        for name in chosen:
+        passes = {}
+        for name, wanted in chosen.items():
             if name not in self.fields:
                 raise UnknownNameError("facet", name, FACETS)
-        return {
-            name: np.isin(self.fields[name].codes[numbers], self.fields[name].chosen(_folded(name, values)))
-            for name, values in chosen.items()
-        }
+            codes, values = self.fields[name].codes, self.fields[name].values
+            places = [values.index(value) for value in _folded(name, wanted) if value in values]
+            passes[name] = np.isin(codes[numbers], places)
+        return passes
 
 
 def facets_of(store: Store) -> FacetTable:
@@ -186,8 +184,5 @@ def _label(name: str, written: str) -> str:
     return (key_name(written) if name == "key" else None) or " ".join(written.split())
 
 
-def _all(flags: Mapping[str, Flags] | Sequence[Flags], length: int) -> Flags:
-    found = np.ones(length, dtype=np.bool_)
-    for each in flags.values() if isinstance(flags, Mapping) else flags:
-        found &= each
-    return found
+def _all(flags: Iterable[Flags], length: int) -> Flags:
+    return np.asarray(np.logical_and.reduce([np.ones(length, dtype=np.bool_), *flags]))

@@ -28,25 +28,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from roslin.collection import files
 from roslin.collection.arrays import out_of_range, read_checksums, write_checksums
-from roslin.collection.files import (
-    DATABASE,
-    FORMAT_VERSION,
-    REJECTS,
-    WARNINGS,
-    array_dtype,
-    array_header,
-    checksum_of,
-    new_token,
-    state_path,
-    sync,
-)
 from roslin.collection.folding import FOLDED_FIELDS
 from roslin.collection.report import COUNTS, BuildReport, FileCount
 from roslin.collection.sources import Incoming, MelodyRows, rows_of, texts_of
 from roslin.collection.store import METADATA_COLUMNS, REPORT, Store, has_checksums
 from roslin.errors import Problem
-from roslin.melody import NOTE_DTYPE, Melody
+from roslin.melody import NOTE_DTYPE
 from roslin.notation.record import Origin, record_of
 from roslin.notation.sources import id_stem
 from roslin.rows import half_character
@@ -111,7 +100,7 @@ class Preparation:
 
     def __init__(self, space: Path, base: Store | None):
         self.space, self.base = space, base
-        self.token = new_token()
+        self.token = files.new_token()
         self.before = len(base) if base else 0
         self.order = array("q", range(self.before))  # by number: the number before; above these, the new melodies
         self.free: list[int] = []  # numbers, a heap
@@ -128,9 +117,9 @@ class Preparation:
         self.by_file: dict[str, FileCount] = {}
 
     def __enter__(self) -> Preparation:
-        database = self.space / DATABASE
+        database = self.space / files.DATABASE
         if self.base is not None:
-            shutil.copyfile(self.base.path / DATABASE, database)
+            shutil.copyfile(self.base.path / files.DATABASE, database)
         self.connection = sqlite3.connect(database, isolation_level=None)
         # The file is read only once it is complete and synced, so no journal is needed on the way.
         self.connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
@@ -139,8 +128,8 @@ class Preparation:
         self.connection.execute("BEGIN")
         self.notes = _Rows(self.space / "notes.raw", "notes", "offsets", self.base)
         self.barlines = _Rows(self.space / "barlines.raw", "barlines", "bar_offsets", self.base)
-        self.rejects = _ProblemList(self.space / REJECTS, _REJECT_COLUMNS)
-        self.remarks = _ProblemList(self.space / WARNINGS, (*_REJECT_COLUMNS, "taken"))
+        self.rejects = _ProblemList(self.space / files.REJECTS, _REJECT_COLUMNS)
+        self.remarks = _ProblemList(self.space / files.WARNINGS, (*_REJECT_COLUMNS, "taken"))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -167,8 +156,11 @@ class Preparation:
             self.note_raw(self.origin.raw, self.origin.record, self.origin.digest)
         if incoming.is_skipped:
             self.counts["skipped"] += 1
-            if incoming.silent is not None and not half_character([*texts_of(incoming.silent)]):
-                self._keep_silent(incoming.silent)
+            if (melody := incoming.silent) is not None and not half_character([*texts_of(melody)]):
+                known = {name: getattr(melody, name) for name in METADATA_COLUMNS} | {"extra": dict(melody.extra)}
+                text = json.dumps({name: value for name, value in known.items() if value}, ensure_ascii=False)
+                row = melody.id, record_of(melody), text
+                self.connection.execute("INSERT OR IGNORE INTO silent VALUES (?, ?, ?)", row)
             self.remarks.write(incoming.problems[0])
             return
         if incoming.is_damage:
@@ -177,11 +169,6 @@ class Preparation:
         count.taken += is_taken
         count.refused += not is_taken
         self.counts["taken" if is_taken else "refused"] += 1
-
-    def _keep_silent(self, melody: Melody) -> None:
-        known = {name: getattr(melody, name) for name in METADATA_COLUMNS} | {"extra": dict(melody.extra)}
-        text = json.dumps({name: value for name, value in known.items() if value}, ensure_ascii=False)
-        self.connection.execute("INSERT OR IGNORE INTO silent VALUES (?, ?, ?)", (melody.id, record_of(melody), text))
 
     def note_raw(self, raw: bytes, record: str, digest: bytes | None) -> None:
         """Note the bytes of a catalogue record; no digest: it has no incipits."""
@@ -308,7 +295,7 @@ class Preparation:
 
     @property
     def checksums(self) -> Path:
-        return state_path(self.space, "checksums", self.token)
+        return files.state_path(self.space, "checksums", self.token)
 
     def finish(self, folder: Path, *, is_removal: bool) -> BuildReport:
         """Complete the files in preparation. A removal leaves the report and the lists of the work before."""
@@ -319,7 +306,7 @@ class Preparation:
         checksum, checksums = hashlib.sha256(), dict[str, str]()
         for rows in (self.notes, self.barlines):
             for name, parts in rows.in_order(order):
-                path = state_path(self.space, name, self.token)
+                path = files.state_path(self.space, name, self.token)
                 checksums[path.name] = _save(path, name, parts, checksum)
         report = BuildReport(
             path=folder,
@@ -331,7 +318,7 @@ class Preparation:
         )
         self._finish_database(
             {
-                "format_version": str(FORMAT_VERSION),
+                "format_version": str(files.FORMAT_VERSION),
                 "roslin": version("roslin"),
                 "token": self.token,
                 "melodies": str(len(order)),
@@ -341,12 +328,12 @@ class Preparation:
             }
             | ({} if is_removal else {REPORT: report.to_json()})
         )
-        checksums[DATABASE] = checksum_of(self.space / DATABASE)
+        checksums[files.DATABASE] = files.checksum_of(self.space / files.DATABASE)
         if not is_removal:
-            checksums |= {name: checksum_of(self.space / name) for name in (REJECTS, WARNINGS)}
+            checksums |= {name: files.checksum_of(self.space / name) for name in (files.REJECTS, files.WARNINGS)}
         elif self.base is not None and has_checksums(self.base.about):
             before = read_checksums(folder, self.base.about["token"])
-            checksums |= {name: before[name] for name in (REJECTS, WARNINGS) if name in before}
+            checksums |= {name: before[name] for name in (files.REJECTS, files.WARNINGS) if name in before}
         write_checksums(self.space, self.token, checksums)
         return report
 
@@ -391,7 +378,7 @@ class _Rows:
     def __init__(self, path: Path, name: str, starts: str, base: Store | None):
         self.name, self.starts = name, starts
         self.path, self.file = path, path.open("w+b")
-        self.dtype = array_dtype(name)
+        self.dtype = files.array_dtype(name)
         self.rows: Array = np.empty(0, self.dtype) if base is None else base.array(name)
         self.offsets: Numbers = np.zeros(1, np.int64) if base is None else base.array(starts)
         self.ends = array("q", [0])  # of the new ones
@@ -430,7 +417,7 @@ class _Rows:
 
 def _save(target: Path, name: str, parts: list[Array], checksum: Any) -> str:
     """Write a `.npy` file and update `checksum` with its numbers. The checksum of the file."""
-    header = array_header(name, sum(map(len, parts)))
+    header = files.array_header(name, sum(map(len, parts)))
     whole = hashlib.sha256(header)
     with target.open("wb") as file:
         file.write(header)
@@ -440,5 +427,5 @@ def _save(target: Path, name: str, parts: list[Array], checksum: Any) -> str:
                 checksum.update(data)
                 whole.update(data)
                 file.write(data)
-    sync(target)
+    files.sync(target)
     return whole.hexdigest()

@@ -56,7 +56,8 @@ class Store:
             try:
                 self._arrays = verified_arrays(self.path, self.about["token"], has_checksums=has_checksums(self.about))
                 self._length = int(self.about["melodies"])
-                self._check_lengths()
+                if any(len(self._arrays[name]) != self._length + 1 for name in ("offsets", "bar_offsets")):
+                    raise damaged(self.path, DATABASE, "does not belong to the arrays")
                 self._packed = Packed(*(self._arrays[name] for name in ARRAY_NAMES))
                 self._is_closed = False
                 break
@@ -68,10 +69,6 @@ class Store:
                 if isinstance(error, FileNotFoundError):
                     raise missing(self.path, error, self.about["token"]) from None
                 raise
-
-    def _check_lengths(self) -> None:
-        if any(len(self._arrays[name]) != self._length + 1 for name in ("offsets", "bar_offsets")):
-            raise damaged(self.path, DATABASE, "does not belong to the arrays")
 
     # -- melodies ---------------------------------------------------------------------------------------------------
 
@@ -107,9 +104,11 @@ class Store:
 
     def melodies(self, numbers: Sequence[int] | npt.NDArray[np.int64]) -> Iterator[Melody]:
         """The melodies with these numbers, in that order, a few at a time."""
+        columns = ", ".join(("number", *METADATA_COLUMNS, "changes", "extra"))
+        statement = f"SELECT {columns} FROM melodies WHERE number IN "  # noqa: S608 - only names of our own
         for start in range(0, len(numbers), 500):
             wanted = [int(number) for number in numbers[start : start + 500]]
-            rows = self._rows(wanted)
+            rows = {row[0]: row[1:] for row in self._in_chunks(statement, wanted)}
             for number in wanted:
                 yield self._melody(number, rows[number])
 
@@ -122,7 +121,8 @@ class Store:
 
     def numbers(self, ids: Sequence[str]) -> npt.NDArray[np.int64]:
         """The numbers of these ids. An unknown one is an error."""
-        by_id: dict[str, int] = {id: number for number, id in self._in_chunks(_BY_ID, list(ids))}
+        found = self._in_chunks("SELECT number, id FROM melodies WHERE id IN ", list(ids))
+        by_id: dict[str, int] = {id: number for number, id in found}
         for id in ids:
             if id not in by_id:
                 raise UnknownNameError("melody", id, self._similar_ids(id))
@@ -216,11 +216,6 @@ class Store:
                 return [*found, "..."]
         return ["none: the collection is empty"]
 
-    def _rows(self, numbers: list[int]) -> dict[int, tuple[Any, ...]]:
-        columns = ", ".join(("number", *METADATA_COLUMNS, "changes", "extra"))
-        statement = f"SELECT {columns} FROM melodies WHERE number IN "  # noqa: S608 - only names of our own
-        return {row[0]: row[1:] for row in self._in_chunks(statement, numbers)}
-
     def _in_chunks(self, statement: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(values), 500):
             chunk = values[start : start + 500]
@@ -254,9 +249,6 @@ def chosen_places(which: SupportsIndex | slice, length: int, of: str) -> int | r
     if not -length <= place < length:
         raise PlaceError(f"{of} has {counted(length, 'melody', 'melodies')}; there is none at {place}")
     return place % length
-
-
-_BY_ID = "SELECT number, id FROM melodies WHERE id IN "
 
 
 def token_of(folder: Path) -> str:

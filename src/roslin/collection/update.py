@@ -32,7 +32,6 @@ from roslin.display.table import Table
 from roslin.errors import CollectionError, Problem
 from roslin.notation import FORMATS, detect
 from roslin.notation.marcxml import CatalogueRecord, catalogue_records, incipits, origin_of
-from roslin.notation.record import Origin, Record
 from roslin.notation.sources import DAMAGED, open_streams
 
 OUTCOMES = ("added", "changed", "removed")
@@ -224,12 +223,9 @@ class _Update:
             records = [each.at(file=file) for each in incipits(found, strict=self.strict)]
             if not records:
                 writer.note_raw(origin.raw, origin.record, None)
-            self._spool(origin, records, path, spool)
-
-    def _spool(self, origin: Origin, records: list[Record], path: Path, spool: IO[bytes]) -> None:
-        place = spool.seek(0, 2)
-        pickle.dump([Incoming.of(path.name, named(each, path, path)) for each in records], spool)
-        self._seen.append((origin.record, place if records else _DELETED))
+            place = spool.seek(0, 2)
+            pickle.dump([Incoming.of(path.name, named(each, path, path)) for each in records], spool)
+            self._seen.append((origin.record, place if records else _DELETED))
 
     def _number_of(self, identifier: str, known: sqlite3.Connection) -> str:
         """The number of a record by its name in OAI-PMH; where that is new, the end of the name."""

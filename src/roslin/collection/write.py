@@ -18,20 +18,7 @@ from tempfile import TemporaryFile
 
 import numpy as np
 
-from roslin.collection.files import (
-    ARRAY_NAMES,
-    DATABASE,
-    FORMAT_VERSION,
-    REJECTS,
-    WARNINGS,
-    connected,
-    holds_other_files,
-    publish,
-    remove_leftovers,
-    state_path,
-    workspace,
-    writing,
-)
+from roslin.collection import files
 from roslin.collection.preparation import Content, Preparation, id_of, melodies_under
 from roslin.collection.report import BuildReport
 from roslin.collection.sources import Incoming, Reading, Sources, Spread, check_sources, read
@@ -118,7 +105,7 @@ def upgrade(path: str | Path, *, progress: BuildProgress | None = None) -> int:
     folder = Path(path)
     with Store(folder) as store:
         before = int(store.about["format_version"])
-    if before != FORMAT_VERSION:
+    if before != files.FORMAT_VERSION:
         publish_new(folder, _described_again, progress, is_removal=True)
     return before
 
@@ -202,7 +189,7 @@ def _listed(texts: Iterable[str]) -> str:
 def _melodies_in(folder: Path) -> int:
     """0 where that is not known."""
     try:
-        with closing(connected(folder)) as database:
+        with closing(files.connected(folder)) as database:
             ((count,),) = database.execute("SELECT value FROM about WHERE name = 'melodies'")
             return int(count)
     except (sqlite3.Error, ValueError):
@@ -228,11 +215,11 @@ def publish_new(
         Store(folder).close()  # refuse what is no collection before anything is prepared
     if folder.exists() and not folder.is_dir():
         raise CollectionError(f"{folder}: this is a file; expected a folder, or a name that is free")
-    if folder.is_dir() and holds_other_files(folder):
+    if folder.is_dir() and files.holds_other_files(folder):
         raise CollectionError(f"{folder}: the folder holds other files; expected a collection, or a name that is free")
-    with writing(folder), _told_when_full(folder):
+    with files.writing(folder), _told_when_full(folder):
         _clean(folder)
-        space = workspace(folder)
+        space = files.workspace(folder)
         try:
             with Preparation(space, Store(folder) if is_change else None) as writer:
                 for count, each in enumerate(incoming(writer), start=1):
@@ -243,20 +230,20 @@ def publish_new(
                 if progress:
                     progress(writer.counts["taken"] + writer.counts["refused"], "the index of intervals")
                 report = writer.finish(folder, is_removal=is_removal)
-            _move(writer, folder, () if is_removal else (REJECTS, WARNINGS))
+            _move(writer, folder, () if is_removal else (files.REJECTS, files.WARNINGS))
         finally:
             shutil.rmtree(space, ignore_errors=True)
-        remove_leftovers(folder, writer.token)
+        files.remove_leftovers(folder, writer.token)
     return report
 
 
 def _move(writer: Preparation, folder: Path, lists: Sequence[str]) -> None:
     """Make a complete state the present one: its arrays first, then the database that names them, then its lists."""
-    for path in (*(state_path(writer.space, name, writer.token) for name in ARRAY_NAMES), writer.checksums):
+    for path in (*(files.state_path(writer.space, name, writer.token) for name in files.ARRAY_NAMES), writer.checksums):
         path.replace(folder / path.name)
     for name in lists:
         (folder / name).unlink(missing_ok=True)  # none is better than those of another state
-    publish(folder, writer.space / DATABASE)
+    files.publish(folder, writer.space / files.DATABASE)
     for name in lists:
         (writer.space / name).replace(folder / name)
 
@@ -272,11 +259,11 @@ def _told_when_full(folder: Path) -> Iterator[None]:
 
 def _clean(folder: Path) -> None:
     """Remove what a killed writer left. A collection that cannot be opened is left alone until it is replaced."""
-    if not (folder / DATABASE).exists():
-        remove_leftovers(folder, None)
+    if not (folder / files.DATABASE).exists():
+        files.remove_leftovers(folder, None)
         return
     try:
         with Store(folder) as store:
-            remove_leftovers(folder, store.about["token"])
+            files.remove_leftovers(folder, store.about["token"])
     except CollectionError:
         return

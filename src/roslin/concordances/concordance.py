@@ -134,14 +134,8 @@ class Concordances:
 
         Of each kind, the surest first: chains that hang on weak links come last.
         """
-        found = groups_of(
-            self.pairs.first,
-            self.pairs.second,
-            self.doubts,
-            self.pairs.level,
-            self.certainty.stricter,
-            self.pairs.is_copy,
-        )
+        pairs, stricter = self.pairs, self.certainty.stricter
+        found = groups_of(pairs.first, pairs.second, self.doubts, pairs.level, stricter, pairs.is_copy)
 
         def order(group: TuneGroup) -> tuple[int, bool, float, int]:
             return KINDS.index(self.kind(group)), bool(group.weak_links), group.doubt, -len(group.members)
@@ -261,14 +255,8 @@ def kept_concordances(store: Store, wanted: Certainty, folder: str | Path, *, ex
     reaches = about.get("reach", -1.0) >= wanted.level
     if not (asked.items() <= about.items() and reaches and (about.get("exact") or not exact)):
         return None
-    choose_level(folder, wanted.level)
+    write_text(Path(folder) / _ABOUT, json.dumps(about | {"level": wanted.level}, indent=1))
     return Concordances.read(folder, store)
-
-
-def choose_level(folder: str | Path, level: float) -> None:
-    """Another level for the concordances in a folder, as far as the pairs in it reach."""
-    path = Path(folder) / _ABOUT
-    write_text(path, json.dumps(json.loads(path.read_text("utf-8")) | {"level": level}, indent=1))
 
 
 def earlier_pairs(folder: str | Path) -> EarlierPairs:
@@ -379,6 +367,7 @@ def groups_table(found: Concordances, most: int | None = None) -> Table:
 
 def _row(found: Concordances, number: int, group: TuneGroup) -> dict[str, object]:
     sources = [found.source(each) for each in group.members.tolist()]
+    stable = f"{group.stability:.0%}" + (", depends on a weak link" if group.weak_links else "")
     composers = Counter("anonymous" if each.is_anonymous else each.composer for each in sources)
     return {
         "group": number,
@@ -392,24 +381,16 @@ def _row(found: Concordances, number: int, group: TuneGroup) -> dict[str, object
         "certainty": found.certainty.word(group.doubt),
         "probable": found.certainty.number(group.doubt),
         "stability": group.stability,
-        "stable": _stable(group),
+        "stable": stable if len(sources) > 2 else "",  # for a group of two, the pair decides
         "weak_links": len(group.weak_links),
         "first": sources[0].id,
     }
-
-
-def _stable(group: TuneGroup) -> str:
-    """Whether a group remains at a stricter level; for a group of two, the pair decides."""
-    if len(group.members) == 2:
-        return ""
-    return f"{group.stability:.0%}" + (", depends on a weak link" if group.weak_links else "")
 
 
 def kinds_table(found: Concordances) -> Table:
     """How many groups there are of each kind, and how many melodies they hold."""
     rows = []
     for kind in KINDS:
-        groups = [group for group in found.groups if found.kind(group) == kind]
-        melodies = sum(len(group.members) for group in groups)
-        rows.append({"kind": kind, "meaning": KIND_WORDS[kind], "groups": len(groups), "melodies": melodies})
-    return Table(("kind", "meaning", "groups", "melodies"), tuple(rows), "kinds")
+        sizes = [len(group.members) for group in found.groups if found.kind(group) == kind]
+        rows.append((kind, KIND_WORDS[kind], len(sizes), sum(sizes)))
+    return Table.of(("kind", "meaning", "groups", "melodies"), rows, "kinds")

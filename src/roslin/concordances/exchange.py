@@ -22,7 +22,6 @@ from typing import IO, Any
 from xml.sax.saxutils import escape, quoteattr
 
 from roslin.concordances.concordance import Concordances, SourceRecord
-from roslin.concordances.groups import TuneGroup
 from roslin.concordances.review import Review
 from roslin.display.table import tame
 from roslin.display.text import for_xml
@@ -104,7 +103,7 @@ def member_rows(found: Concordances, review: Review) -> Iterator[Row]:
             "group_probability": "" if found.pairs.matcher else 1 - group.doubt,
             "stability": group.stability,
             "weak_links": len(group.weak_links),
-            "verdict": review.group_state(_pairs(found, group)).verdict,
+            "verdict": review.group_state(_ids(found, place) for place in group.pairs.tolist()).verdict,
         }
         for member in group.members.tolist():
             yield about | asdict(found.source(member))
@@ -180,10 +179,6 @@ def _ids(found: Concordances, place: int) -> tuple[str, str]:
     return first.id, second.id
 
 
-def _pairs(found: Concordances, group: TuneGroup) -> list[tuple[str, str]]:
-    return [_ids(found, place) for place in group.pairs.tolist()]
-
-
 # -- tables and a graph -----------------------------------------------------------------------------------------------
 
 
@@ -219,13 +214,6 @@ def _members(found: Concordances) -> list[int]:
     return sorted({*found.pairs.first.tolist(), *found.pairs.second.tolist()})
 
 
-def _rows_of_no_group(found: Concordances) -> Iterator[Row]:
-    grouped = {member for group in found.groups for member in group.members.tolist()}
-    for member in _members(found):
-        if member not in grouped:
-            yield dict.fromkeys(MEMBER_COLUMNS, "") | asdict(found.source(member))
-
-
 def _write_graphml(found: Concordances, review: Review, file: IO[str]) -> None:
     edges = {name: kind for name, kind in PAIR_COLUMNS.items() if name not in ("first", "second")}
     file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
@@ -236,7 +224,9 @@ def _write_graphml(found: Concordances, review: Review, file: IO[str]) -> None:
             file.write(f"  <key {named}/>\n")
     file.write('  <graph id="concordances" edgedefault="undirected">\n')
     nodes: dict[str, str] = {}
-    for row in (*member_rows(found, review), *_rows_of_no_group(found)):
+    grouped = {member for group in found.groups for member in group.members.tolist()}
+    alone = (asdict(found.source(member)) for member in _members(found) if member not in grouped)
+    for row in (*member_rows(found, review), *(dict.fromkeys(MEMBER_COLUMNS, "") | source for source in alone)):
         nodes[row["id"]] = f"m{len(nodes)}"  # ids of melodies may have spaces, those of nodes may not
         file.write(f'    <node id="{nodes[row["id"]]}">{_data("n", row, MEMBER_COLUMNS)}</node>\n')
     for row in pair_rows(found, review):
@@ -247,33 +237,22 @@ def _write_graphml(found: Concordances, review: Review, file: IO[str]) -> None:
 
 def _data(letter: str, row: Row, columns: Mapping[str, type]) -> str:
     """One that is empty is left out."""
+    values = {name: row[name] for name in columns if row[name] != ""}
+    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.items()}
     return "".join(
-        f"<data key={quoteattr(f'{letter}_{name}')}>{escape(for_xml(_graph_value(row[name])))}</data>"
-        for name in columns
-        if row[name] != ""
+        f"<data key={quoteattr(f'{letter}_{name}')}>{escape(for_xml(text))}</data>" for name, text in texts.items()
     )
-
-
-def _graph_value(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # -- a truth ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewedTruth:
+def reviewed_truth(review: Review) -> tuple[list[tuple[str, str, int]], dict[str, int]]:
     """Decisions as judgements: (query, document, group), both melodies of a pair being the query once.
 
-    Group 1 is accepted, group 0 rejected. `left_out` counts the pairs that judge nothing, by reason.
+    Group 1 is accepted, group 0 rejected. Then, by reason, how many pairs judge nothing: undecided, disputed, or
+    decided about earlier notes.
     """
-
-    rows: tuple[tuple[str, str, int], ...]
-    left_out: dict[str, int]
-
-
-def reviewed_truth(review: Review) -> ReviewedTruth:
-    """The accepted and rejected pairs, without those that are undecided, disputed, or decided about earlier notes."""
     groups = {"accept": 1, "reject": 0}
     rows: list[tuple[str, str, int]] = []
     left_out: Counter[str] = Counter()
@@ -287,15 +266,15 @@ def reviewed_truth(review: Review) -> ReviewedTruth:
             group = groups[state.verdict]
             rows += [(first, second, group), (second, first, group)]
     rows.sort(key=lambda row: (row[0], -row[2], row[1]))
-    return ReviewedTruth(tuple(rows), dict(left_out))
+    return rows, dict(left_out)
 
 
 def _write_truth(found: Concordances, review: Review, file: IO[str]) -> dict[str, int]:
     name = found.store.path.name.removesuffix(".roslin")
-    truth = reviewed_truth(review)
-    for query, document, group in truth.rows:
+    rows, left_out = reviewed_truth(review)
+    for query, document, group in rows:
         file.write("\t".join(map(to_word, (name, query, document, str(group)))) + "\n")
-    return truth.left_out
+    return left_out
 
 
 EXPORTS: dict[str, Callable[[Concordances, Review, IO[str]], dict[str, int] | None]] = {

@@ -115,10 +115,6 @@ class Attribution:
         return sum(source.is_identical for source in self.sources)
 
     @property
-    def close_incipits(self) -> set[int]:
-        return {place for source in self.sources if source.is_close for place in source.incipits}
-
-    @property
     def incipits(self) -> tuple[int, ...]:
         """The incipits that found one of its sources, by their places from 1."""
         return tuple(sorted({place for source in self.sources for place in source.incipits}))
@@ -146,7 +142,8 @@ class Identification:
     @property
     def is_disputed(self) -> bool:
         """Whether close sources of one incipit name different composers."""
-        places = Counter(place for each in self._named for place in each.close_incipits)
+        close = ((source for source in each.sources if source.is_close) for each in self._named)
+        places = Counter(place for sources in close for place in {place for each in sources for place in each.incipits})
         return any(count > 1 for count in places.values())
 
     @property
@@ -180,8 +177,9 @@ class Identification:
             yield _("The sources name different composers.")
         elif len(self._named) > 1:
             yield _("Different incipits lead to different composers: the source may contain several works.")
-        for one, two in _namesakes([each.name for each in self._named]):
-            yield _("{one} and {two} may be one person.").format(one=one, two=two)
+        for one, two in combinations([each.name for each in self._named], 2):
+            if surname(one) == surname(two):
+                yield _("{one} and {two} may be one person.").format(one=one, two=two)
         if close and not self._named:
             yield _("No close source names a composer.")
         if close and len(self.tried) > 1:
@@ -268,29 +266,16 @@ def attributed(sources: list[SourceMatch]) -> tuple[Attribution, ...]:
     for source in sources:
         name = "" if is_nobody(source.about.composer) else folded_name(source.about.composer)
         groups.setdefault(name, []).append(source)
-    found = [
-        Attribution(_usual_name(group) if name else ANONYMUS, not name, tuple(group)) for name, group in groups.items()
-    ]
+    found = []
+    for name, group in groups.items():
+        ((usual, _count),) = Counter(plain_name(source.about.composer) for source in group).most_common(1)
+        found.append(Attribution(usual if name else ANONYMUS, not name, tuple(group)))
     return tuple(sorted(found, key=_rank))
 
 
-def _usual_name(sources: list[SourceMatch]) -> str:
-    ((name, _),) = Counter(plain_name(source.about.composer) for source in sources).most_common(1)
-    return name
-
-
 def _rank(each: Attribution) -> tuple[int, bool, int, float]:
-    places = [_certainty(source.expected) for source in each.sources]
+    places = [sum(source.expected > most for most, _word in MEANINGS) for source in each.sources]
     return places[0], each.is_anonymous, -places.count(places[0]), each.expected
-
-
-def _certainty(expected: float) -> int:
-    """The place of a number of chance matches among the words."""
-    return sum(expected > most for most, _ in MEANINGS)
-
-
-def _namesakes(names: list[str]) -> Iterator[tuple[str, str]]:
-    return ((one, two) for one, two in combinations(names, 2) if surname(one) == surname(two))
 
 
 def _in_sources(name: str, count: int) -> str:
@@ -321,7 +306,9 @@ def identify(
     remarks: dict[str, None] = {}
     for place, run in _runs(tried, store, within, itself, work or Work()):
         remarks |= dict.fromkeys(run.remarks if len(tried) == 1 else ())
-        identical = _identical(tried[place], run, store)
+        size, notes = len(melodic_line(tried[place])), _notes_of(tried[place])
+        agreeing = store.melodies(store.numbers([hit.id for hit in run if hit.same == size]))
+        identical = {melody.id for melody in agreeing if _notes_of(melody) == notes}
         found += [(place, hit) for hit in run if _corrected(hit, len(tried)) <= BY_CHANCE or hit.id in identical]
     searched = len(store) if within is None else len(within)
     attributions = attributed(_sources(found, tried, store))
@@ -423,12 +410,6 @@ def _runs(
             run = search(replace(request, k=_MOST_LISTED), store, whole)
         finished += 1
         yield place, run
-
-
-def _identical(asked: Melody, run: Run, store: Store) -> set[str]:
-    size, notes = len(melodic_line(asked)), _notes_of(asked)
-    agreeing = store.numbers([hit.id for hit in run if hit.same == size])
-    return {str(melody.id) for melody in store.melodies(agreeing) if _notes_of(melody) == notes}
 
 
 def _corrected(hit: Hit, tried: int) -> float:

@@ -43,7 +43,7 @@ from roslin.collection.store import opened as store_of
 from roslin.concordances import blocking
 from roslin.concordances.blocking import Buckets
 from roslin.concordances.certainty import Chances, chances_of, probability
-from roslin.concordances.pairs import EarlierPairs, FoundPairs, digests_of, representatives, unfold
+from roslin.concordances.pairs import EarlierPairs, FoundPairs, digests_of, firsts_of, unfold
 from roslin.concordances.resume import Journal, Stage
 from roslin.deadline import Work
 from roslin.errors import ArgumentError, CollectionError
@@ -267,7 +267,7 @@ def _prepare(join: Join, new: Numbers | None) -> _Prepared:
         and np.array_equal(known["new"], wanted)
     )
     if not is_safe:
-        file.write({"copies": representatives(everything), "new": wanted})
+        file.write({"copies": firsts_of(digests_of(everything)), "new": wanted})
     if _read_table(folder, len(ready.distinct)) is None:
         table_file(folder / "table.bin").fill(partial(_distinct_table, everything, ready.distinct))
     if not join.is_exact and not ready.has_buckets():
@@ -493,15 +493,6 @@ def _found(ready: _Prepared, chances: Chances, scored: ScoredPairs, new: Numbers
     beyond = one[~within & (one == two)]
     one, two, distances, expected = one[within], two[within], distances[within], expected[within]
     first, second, of, folded = unfold(one, two, copies, new)
-    return FoundPairs(
-        first,
-        second,
-        distances[of],
-        expected[of],
-        (one == two)[of],
-        level,
-        scored.compared,
-        len(ready.everything),
-        folded=folded,
-        left_copies=len(unfold(beyond, beyond, copies, new).first),
-    )
+    columns, melodies = (first, second, distances[of], expected[of], (one == two)[of]), len(ready.everything)
+    left = len(unfold(beyond, beyond, copies, new).first)
+    return FoundPairs(*columns, level, scored.compared, melodies, folded=folded, left_copies=left)

@@ -88,18 +88,13 @@ class FoundPairs:
 # -- copies of a melody -----------------------------------------------------------------------------------------------
 
 
-def representatives(table: MelodyTable) -> Numbers:
-    """For every melody, by number, the first melody that is the same; itself, if there is none before it."""
-    return firsts_of(digests_of(table))
-
-
 def same_among(melodies: Packed) -> Numbers:
     """For each of a few melodies, by its place among them, the place of the first that is the same."""
     return firsts_of(_as_digests(_digests_of(encoded(melodies))))
 
 
 def firsts_of(digests: Words) -> Numbers:
-    """For every melody, by number, the first one with the same digest."""
+    """For every melody, by number, the first one with the same digest; itself, if there is none before it."""
     order = np.lexsort((digests[:, 0], digests[:, 1]))  # of equal ones, the first stays first
     differs = (digests[order[1:]] != digests[order[:-1]]).any(axis=1)
     firsts = order[np.append(True, differs)[: len(order)]]

@@ -72,19 +72,12 @@ def find_within(
     alike = distinct[np.bincount(copies, minlength=len(copies))[distinct] > 1]
     one, two = np.concatenate([one, alike]), np.concatenate([two, alike])
     first, second, of, folded = unfold(one, two, copies, new)
-    return FoundPairs(
-        first,
-        second,
-        np.concatenate([distances, np.zeros(len(alike))])[of],
-        np.full(len(first), np.nan),
-        (one == two)[of],
-        radius,
-        _compared(len(distinct), int(asked[distinct].sum())),
-        len(store),
-        is_all=new is None,
-        matcher=repr(chosen),
-        folded=folded,
-    )
+    distances = np.concatenate([distances, np.zeros(len(alike))])[of]
+    columns = first, second, distances, np.full(len(first), np.nan), (one == two)[of]
+    queries = int(asked[distinct].sum())
+    compared = queries * (queries - 1) // 2 + queries * (len(distinct) - queries)
+    about = radius, compared, len(store)
+    return FoundPairs(*columns, *about, is_all=new is None, matcher=repr(chosen), folded=folded)
 
 
 def _joined(
@@ -107,10 +100,6 @@ def _joined(
     work.report(0.0, "getting ready")
     journal.do(work, _NEAR, task, count)
     return journal.columns(_NEAR, count)
-
-
-def _compared(melodies: int, asked: int) -> int:
-    return asked * (asked - 1) // 2 + asked * (melodies - asked)
 
 
 def radius_piece(collection: str, token: str, folder: str, name: str, radius: float, number: int) -> Arrays:

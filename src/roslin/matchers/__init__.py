@@ -26,43 +26,11 @@ from roslin.melody import Melody
 from roslin.values.registry import answer_calls
 
 __all__ = [
-    "DEFAULT_MATCHER",
-    "DP",
-    "EMD",
-    "FM",
-    "GAM",
-    "LCTS",
-    "MATCHERS",
-    "P1",
-    "P2",
-    "P3",
-    "TWV",
-    "US",
-    "DiffEd",
-    "Explanation",
-    "Fusion",
-    "HarmCore",
-    "Matcher",
-    "MongeauSankoff",
-    "NGrSumCo",
-    "NgrUkkon",
-    "NoteAlignment",
-    "Orio",
-    "RISMOnline",
-    "RawEd",
-    "RhytFuzz",
-    "Roslin",
-    "ShapeH",
-    "ShapeTime",
-    "Step",
-    "TWVCovered",
-    "Time",
-    "explain",
-    "fuse",
-    "matcher",
-    "matchers",
-    "register_matcher",
-]
+    "DEFAULT_MATCHER", "DP", "EMD", "FM", "GAM", "LCTS", "MATCHERS", "P1", "P2", "P3", "TWV", "US", "DiffEd",
+    "Explanation", "Fusion", "HarmCore", "Matcher", "MongeauSankoff", "NGrSumCo", "NgrUkkon", "NoteAlignment", "Orio",
+    "RISMOnline", "RawEd", "RhytFuzz", "Roslin", "ShapeH", "ShapeTime", "Step", "TWVCovered", "Time", "explain", "fuse",
+    "matcher", "matchers", "register_matcher",
+]  # fmt: skip
 
 DEFAULT_MATCHER = "roslin"  # of a search, and of an explanation
 

@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,8 +76,12 @@ class Step:
     @property
     def facing(self) -> Pairs:
         """Each note of the query with that of the candidate beside it, equal or not; runs place by place."""
-        places = zip(self.query_places, self.candidate_places, strict=False)
-        return tuple(pair for mine, theirs in places for pair in _beside(mine, theirs))
+        pairs: list[tuple[int, int]] = []
+        for mine, theirs in zip(self.query_places, self.candidate_places, strict=False):
+            # One note is beside each of several that replace it.
+            is_for_one = len(mine) == 1 or len(theirs) == 1
+            pairs += product(mine, theirs) if is_for_one else zip(mine, theirs, strict=False)
+        return tuple(pairs)
 
     @property
     def pairs(self) -> Pairs:
@@ -249,13 +253,6 @@ def _finite(number: float) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def _beside(mine: Rows, theirs: Rows) -> list[tuple[int, int]]:
-    """One note with each of several that replace it."""
-    if len(mine) == 1 or len(theirs) == 1:
-        return [(i, j) for i in mine for j in theirs]
-    return list(zip(mine, theirs, strict=False))
-
-
 # -- in words ----------------------------------------------------------------------------------------------------------
 #
 # How much agrees, in which transposition, tempo and place, from the steps. Transposition and tempo are those of more
@@ -282,7 +279,8 @@ def in_words(
     what = _counted(matcher.kind, matcher.things, steps, candidate)
     if not both:
         return (f"{what}.",)
-    up = _transposition(query, candidate, both) if matcher.hears_pitch else None
+    asked, found = query.notes["pitch_midi"], candidate.notes["pitch_midi"]
+    up = _most(int(found[j]) - int(asked[i]) for i, j in both) if matcher.hears_pitch else None
     slower = tempo or _tempo(query, candidate, both)
     place = float(candidate.notes["onset_ticks"][both[0][1]] / TICKS_PER_QUARTER)
     words = transformation_words(up, slower, place, candidate, has_rhythm=len(both) > 1)
@@ -331,12 +329,6 @@ def _is_all_of(candidate: Melody, steps: Sequence[Step]) -> bool:
     rows = [row for step in both for row in step.candidate_notes]
     is_covered = set(np.flatnonzero(~candidate.notes["is_grace"]).tolist()) <= set(rows)
     return is_covered and len(both) > 1 and all(step.kind == "same" for step in both)
-
-
-def _transposition(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) -> float | None:
-    """That of more than half of the pairs, in semitones."""
-    asked, found = query.notes["pitch_midi"], candidate.notes["pitch_midi"]
-    return _most(int(found[j]) - int(asked[i]) for i, j in both)
 
 
 def _tempo(query: Melody, candidate: Melody, both: Sequence[tuple[int, int]]) -> float | None:

@@ -45,7 +45,7 @@ import numpy.typing as npt
 from roslin.display.words import N_, _
 from roslin.matchers.base import Matcher, Modes, register
 from roslin.matchers.explanation import Explanation, Rows, Step, bounded, scaled
-from roslin.matchers.paths import Edits, both_lines, edits, runs, side_by_side, successive
+from roslin.matchers.paths import Edits, both_lines, edits, runs, shared_runs, side_by_side, successive
 from roslin.melody import TICKS_PER_QUARTER, Melody
 from roslin.native import kernels
 from roslin.represent.keys import RATINGS, all_keys
@@ -97,17 +97,9 @@ class _Grams(LineMatcher):
             for line in both_lines(query, candidates, number)
         )
         total = sum(len(places) for places in (*asked.values(), *stored.values()))
-        steps = [
-            Step(
-                "shared",
-                tuple(places),
-                tuple(stored[gram]),
-                -self._counted(len(places), len(stored[gram])) / total,
-                in_words(gram),
-            )
-            for gram, places in asked.items()
-            if gram in stored
-        ]
+        steps = shared_runs(
+            asked, stored, lambda gram: -self._counted(len(asked[gram]), len(stored[gram])) / total, in_words
+        )
         return self._explanation(query, candidates, number, 1.0 if total else 0.0, steps)
 
 

@@ -6,7 +6,7 @@ are rows of the note tables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,8 @@ from roslin.represent.line import Lines, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.types import Flags, Floats
 
+Gram = tuple[int, ...]
+Runs = dict[Gram, list[Rows]]  # by symbols, the notes at each place
 Begins = Literal["corner", "top", "anywhere"]
 Ends = Literal["corner", "bottom", "anywhere", "inside"]
 
@@ -120,14 +122,23 @@ def successive(lines: Lines, size: int = 1) -> list[Rows]:
     return [tuple(rows[first : first + size]) for first in range(len(rows) - size + 1)]
 
 
-def runs(symbols: Sequence[int], rows: Sequence[int], n: int) -> dict[tuple[int, ...], list[Rows]]:
+def runs(symbols: Sequence[int], rows: Sequence[int], n: int) -> Runs:
     """All runs of n symbols, with the notes of each place where they occur. A symbol may belong to a note and the next.
 
     >>> runs([2, 2, 1], [0, 1, 2, 3], 2)
     {(2, 2): [(0, 1, 2)], (2, 1): [(1, 2, 3)]}
     """
     size = n + len(rows) - len(symbols)
-    found: dict[tuple[int, ...], list[Rows]] = {}
+    found: Runs = {}
     for first in range(len(symbols) - n + 1):
         found.setdefault(tuple(symbols[first : first + n]), []).append(tuple(rows[first : first + size]))
     return found
+
+
+def shared_runs(
+    asked: Runs, stored: Runs, cost: Callable[[Gram], float], words: Callable[[Gram], str] = lambda _: ""
+) -> Iterator[Step]:
+    """A step for each run of the query that the candidate has as well."""
+    for run, places in asked.items():
+        if run in stored:
+            yield Step("shared", tuple(places), tuple(stored[run]), cost(run), words(run))

@@ -115,8 +115,7 @@ _LANES = 64  # documents in a block
 MISMATCHES = {"published": 1, "symmetric": 4}
 _SAME, _NEITHER, _OPPOSITE = -0.5, -1.0, -8.0
 _SIGNS = tuple((first, second) for first in (-1, 0, 1) for second in (-1, 0, 1))
-_VALLEY, _PEAK, _RISE, _FALL = range(4)
-_OPPOSITES = {_VALLEY: _PEAK, _PEAK: _VALLEY, _RISE: _FALL, _FALL: _RISE}
+_OPPOSITES = (1, 0, 3, 2)  # of valley, peak, rise, fall
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,13 +247,8 @@ def _sign_classes() -> npt.NDArray[np.uint8]:
 
 def _shapes(first: int, second: int) -> list[int]:
     """All shapes of a pair, in the order in which the published rule tests them."""
-    has = {
-        _VALLEY: first <= 0 <= second,
-        _PEAK: first >= 0 >= second,
-        _RISE: first >= 0 and second >= 0,
-        _FALL: first <= 0 and second <= 0,
-    }
-    return [shape for shape in (_VALLEY, _PEAK, _RISE, _FALL) if has[shape]]
+    has = first <= 0 <= second, first >= 0 >= second, min(first, second) >= 0, max(first, second) <= 0
+    return [shape for shape in range(4) if has[shape]]
 
 
 def _mismatch(asked: list[int], found: list[int]) -> float:
@@ -272,6 +266,9 @@ def _mismatch_costs(shapes_that_count: int) -> npt.NDArray[np.float64]:
 _MISMATCH_COSTS = {name: _mismatch_costs(count) for name, count in MISMATCHES.items()}
 
 
+_CURVE_MODES: Modes = {
+    "compare": {"both": {}, "melody": {"rhythm": 0.0}}, "place": GRAM_PLACES, "key": {"any": {}},
+}  # fmt: skip
 _MEAN_PITCH, _MEAN_TIME = 2.1838, 0.4772
 _GRAM = 4  # notes
 
@@ -327,11 +324,7 @@ class Time(GramAlignment):
     reference = "Urbano, MelodyShape (Time), MIREX 2011-2015"
 
     things = N_("groups of four notes")
-    modes: ClassVar[Modes] = {
-        "compare": {"both": {}, "melody": {"rhythm": 0.0}},
-        "place": GRAM_PLACES,
-        "key": {"any": {}},
-    }
+    modes: ClassVar[Modes] = _CURVE_MODES
 
     rhythm: float = real(0.5, least=0)
 
@@ -389,11 +382,7 @@ class ShapeTime(GramAlignment):
     reference = "Urbano, MelodyShape (ShapeTime), MIREX 2012-2015"
 
     things = N_("groups of notes")
-    modes: ClassVar[Modes] = {
-        "compare": {"both": {}, "melody": {"rhythm": 0.0}},
-        "place": GRAM_PLACES,
-        "key": {"any": {}},
-    }
+    modes: ClassVar[Modes] = _CURVE_MODES
     is_independent = False
 
     k: int = whole(10)

@@ -34,7 +34,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,10 +48,6 @@ from roslin.native import kernels
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
 from roslin.types import Distances, Numbers, Scores
-
-if TYPE_CHECKING:
-    from roslin.matchers.roslin.scores import Encoded
-
 
 SAMPLED = 500  # melodies compared with every query
 _SPREAD_QUANTILE = 0.16  # quantile: one standard deviation below the median, were they normal
@@ -137,26 +133,27 @@ class Null:
         from roslin.matchers.roslin.table import backwards, notes_table, one, self_scores_of
 
         self.query, self.chosen, self.melodies, self.tails = query, chosen, melodies, tails
-        chosen, line = self.chosen, melodic_line(self.query)
-        compared, size = chosen.compared(self.query), len(line)
-        self._table = notes_table(self.melodies, compared)
+        line, compared = melodic_line(query), chosen.compared(query)
+        size = len(line)
+        self._table = notes_table(melodies, compared)
         lengths = sorted({*range(1, min(size, _LONGEST_CHAIN) + 1), *(each for each in _LADDER if each < size), size})
-        tables = chosen.tables(self.query, max(int(self._table.sizes.max(initial=1)), size))
+        tables = chosen.tables(query, max(int(self._table.sizes.max(initial=1)), size))
         self._planner = Planner(tables)
-        encoded = chosen.encoded(self.query, [Melody(line[:length]) for length in lengths])
+        encoded = chosen.encoded(query, [Melody(line[:length]) for length in lengths])
         if compared == "rhythm":
-            turned = chosen.encoded(self.query, [_rhythm_backwards(line[:length]) for length in lengths])
+            turned = chosen.encoded(query, [_rhythm_backwards(line[:length]) for length in lengths])
         else:
             turned = backwards(encoded)
         own, reached = np.empty(len(lengths), np.int32), np.empty(len(lengths), np.int32)
         kernels.self_scores(encoded, tables, own)
         kernels.align_each(encoded, turned, tables, reached)
-        self._beginnings = {  # of the query, by their numbers of notes
-            length: _Notes(one(encoded, k), own[k : k + 1], reached[k : k + 1]) for k, length in enumerate(lengths)
+        # Of the query, by their numbers of notes, with what they score with themselves as they are and backwards.
+        self._beginnings = {
+            length: (one(encoded, k), own[k : k + 1], reached[k : k + 1]) for k, length in enumerate(lengths)
         }
         # The sample without melodies that would take longer than a search may.
-        self._numbers = np.flatnonzero(self._table.sizes <= chosen.longest(self.query))
-        self._others = self_scores_of(self._table, compared, tables, self.melodies)[self._numbers]
+        self._numbers = np.flatnonzero(self._table.sizes <= chosen.longest(query))
+        self._others = self_scores_of(self._table, compared, tables, melodies)[self._numbers]
         self._sizes = self._table.sizes[self._numbers]
         self._known = dict[int, _Beginning]()
         self.size, self.lengths = size, np.array([*(each for each in _LADDER if each < size), size])
@@ -215,14 +212,6 @@ class Null:
                 rarest = between(self.tails, length).rarest
                 best = max(best, min(above / known.scale - float(np.log(TAIL_SHARE)), rarest))
         return best
-
-
-class _Notes(NamedTuple):
-    """The first notes of a query, and what they score with themselves as they are and backwards."""
-
-    notes: Encoded
-    own: Scores
-    backwards: Scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -389,11 +378,8 @@ def calibrated(packed: Packed, mode: str) -> dict[int, Tail]:
     from roslin.search.agreement import same_notes
 
     compared, place, key = mode.split("/")
-    chosen, order, lengths = (
-        Roslin(compare=compared, place=place, key=key),
-        _by_content(packed),
-        np.diff(packed.offsets),
-    )
+    chosen = Roslin(compare=compared, place=place, key=key)
+    order, lengths = _by_content(packed), np.diff(packed.offsets)
     among = packed.take(np.sort(order[:_DECOY_MELODIES]))
     notes = encoded(among)
     tables = chosen.tables(among.melody(0), int(max(np.diff(notes.offsets).max(), *_DECOY_LENGTHS)))

@@ -225,20 +225,15 @@ class _Comparing:
             if not len(chosen):
                 return
             if len(chosen) > size:
-                chosen = chosen[_lowest(bounds[chosen], size)]
+                is_bounded = bounds[chosen].max() > -np.inf
+                chosen = chosen[np.argpartition(bounds[chosen], size - 1)[:size] if is_bounded else np.arange(size)]
             is_open[chosen] = False
-            self._compare_batch(numbers[chosen], bounds[chosen], done)
-
-    def _compare_batch(self, numbers: Numbers, bounds: Floats, done: float) -> None:
-        keys = self.engine.keys(numbers, bounds, self.best, done)
-        self.best.add(numbers[: len(keys)], keys)
-        self._seen[numbers[: len(keys)]] = True
-        if len(keys) < len(numbers):
-            self.is_complete = False
-
-
-def _lowest(bounds: Floats, count: int) -> Numbers:
-    return np.arange(count) if bounds.max() == -np.inf else np.argpartition(bounds, count - 1)[:count]
+            keys = self.engine.keys(numbers[chosen], bounds[chosen], self.best, done)
+            compared = numbers[chosen[: len(keys)]]
+            self.best.add(compared, keys)
+            self._seen[compared] = True
+            if len(keys) < len(chosen):
+                self.is_complete = False
 
 
 def _about(bounds: Floats, count: int) -> float:

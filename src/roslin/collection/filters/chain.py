@@ -27,7 +27,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,10 +129,7 @@ class FilterReport:
 
     @property
     def numbers(self) -> Numbers:
-        found = self.passed
-        for way in self.additions:
-            found = np.union1d(found, way.numbers)
-        return found
+        return reduce(np.union1d, (way.numbers for way in self.additions), self.passed)
 
     def also(self, sentence: str, numbers: Numbers) -> FilterReport:
         before = self.numbers
@@ -222,7 +219,9 @@ def _register_functions(connection: sqlite3.Connection) -> None:
     """Called once per connection, because SQLite refuses to replace a function during a read."""
     known = connection.execute("SELECT 1 FROM pragma_function_list WHERE name = ?", (EDIT_DISTANCE,)).fetchone()
     if known is None:
-        connection.create_function(EDIT_DISTANCE, 3, _sql_edit_distance, deterministic=True)
+        connection.create_function(
+            EDIT_DISTANCE, 3, lambda query, candidate, costs: _prepared(query, costs)(candidate), deterministic=True
+        )
         connection.create_function(PATTERN, -1, is_found, deterministic=True)
 
 
@@ -235,10 +234,6 @@ def costs_as_text(costs: EditCosts) -> str:
 def _prepared(query: str, costs: str) -> Callable[[str], float]:
     insertion, deletion, replacement, pairs = json.loads(costs)
     return edit_distance_from(query, EditCosts(insertion, deletion, replacement, tuple(map(tuple, pairs))))
-
-
-def _sql_edit_distance(query: str, candidate: str, costs: str) -> float:
-    return _prepared(query, costs)(candidate)
 
 
 # -- near-duplicates --------------------------------------------------------------------------------------------------
@@ -260,20 +255,21 @@ def remove_near_duplicates(
     Of identical incipits, the one with the lowest number stays. A contained one is replaced by the longest incipit that
     contains it (of several, the one with the lowest number), which always stays.
     """
-    search = _Kept(durations)
-    removed, kept = [], []
     wanted = [int(number) for number in numbers]
     letters = _letters(connection, wanted)
     for number in wanted:
         if number not in letters:
             raise FilterError(f"numbers must be those of melodies in the collection; got {number}")
+    removed, kept = list[NearDuplicate](), list[int]()
+    with_piece: dict[str, list[int]] = {}  # of those kept, longest first
     for number in sorted(letters, key=lambda number: (-len(letters[number]), number)):
-        found = search.find(number, letters[number]) if letters[number] else None
+        found = _container(number, letters, with_piece, durations) if letters[number] else None
         if found is not None:
             removed.append(found)
             continue
         kept.append(number)
-        search.add(number, letters[number])
+        for piece in {piece for length in range(1, _PIECE + 1) for piece in _pieces(letters[number], length)}:
+            with_piece.setdefault(piece, []).append(number)
     return np.array(sorted(kept), dtype=np.int64), sorted(removed)
 
 
@@ -284,36 +280,23 @@ def _letters(connection: sqlite3.Connection, numbers: list[int]) -> dict[int, st
         "CROSS JOIN strings ON strings.number = wanted.value",
         (json.dumps(numbers),),
     )
-    return {number: "".join(map(_together, chromatic, rhythm)) for number, chromatic, rhythm in rows}
+    return {
+        number: "".join(chr(128 * "LS=".index(change) + ord(step)) for step, change in zip(steps, rhythm, strict=False))
+        for number, steps, rhythm in rows
+    }
 
 
-def _together(interval: str, rhythm: str) -> str:
-    return chr(128 * "LS=".index(rhythm) + ord(interval))
-
-
-class _Kept:
-    """The melodies kept so far, longest first, by number, and those that have each piece of a few letters."""
-
-    def __init__(self, durations: Durations | None):
-        self.durations = durations
-        self.letters: dict[int, str] = {}
-        self.with_piece: dict[str, list[int]] = {}
-
-    def add(self, number: int, letters: str) -> None:
-        self.letters[number] = letters
-        for length in range(1, _PIECE + 1):
-            for piece in _pieces(letters, length):
-                self.with_piece.setdefault(piece, []).append(number)
-
-    def find(self, number: int, letters: str) -> NearDuplicate | None:
-        """The first melody that contains these letters is among those with the rarest piece of them."""
-        rarest = min((self.with_piece.get(piece, []) for piece in _pieces(letters, _PIECE)), key=len)
-        for other in rarest:
-            for start in _places(letters, self.letters[other]):
-                if self.durations is None or _same_proportions(self.durations(number), self.durations(other)[start:]):
-                    same_length = len(letters) == len(self.letters[other])
-                    return NearDuplicate(number, other, "identical" if same_length else "contained")
-        return None
+def _container(
+    number: int, letters: dict[int, str], with_piece: dict[str, list[int]], durations: Durations | None
+) -> NearDuplicate | None:
+    """The first melody that contains the letters of this one is among those with the rarest piece of them."""
+    own = letters[number]
+    for other in min((with_piece.get(piece, []) for piece in _pieces(own, _PIECE)), key=len):
+        for start in _places(own, letters[other]):
+            if durations is None or _same_proportions(durations(number), durations(other)[start:]):
+                is_identical = len(own) == len(letters[other])
+                return NearDuplicate(number, other, "identical" if is_identical else "contained")
+    return None
 
 
 def _pieces(letters: str, length: int) -> set[str]:

@@ -23,7 +23,6 @@ _FIELD_WORDS = {
     "date": N_("Date"),
     CENTURY: N_("Century"),
 }
-_SEARCHED_FIELDS = ("title", "composer", "text", "source")  # where `words` looks
 
 
 def metadata(field: str, value: str, *, exactly: bool = False) -> Filter:
@@ -43,9 +42,8 @@ def metadata(field: str, value: str, *, exactly: bool = False) -> Filter:
     condition = f"folded.{field} = ?" if exactly or named else f"instr(folded.{field}, ?) > 0"
     said = _("{field} is {value}.") if exactly or named else _("{field} contains {value}.")
     name = call_text("metadata", field, value, exactly=(exactly, False))
-    return Filter(
-        name, "folded", condition, (sought,), said.format(field=_field_words(field), value=_value_words(field, value))
-    )
+    said = said.format(field=_field_words(field), value=_value_words(field, value))
+    return Filter(name, "folded", condition, (sought,), said)
 
 
 def one_of(field: str, *values: str) -> Filter:
@@ -77,19 +75,13 @@ def words(text: str) -> list[Filter]:
     >>> print(*words("Roslin castle"))
     "Roslin" in title, composer, text or source. "castle" in title, composer, text or source.
     """
-    return [_one_word(word) for word in text.split()]
-
-
-def _one_word(word: str) -> Filter:
-    parts = [metadata(field, word) for field in _SEARCHED_FIELDS]
-    said = _("{word} in title, composer, text or source.").format(word=f'"{word}"')
-    return Filter(
-        call_text("words", word),
-        "folded",
-        " OR ".join(part.sql for part in parts),
-        tuple(value for part in parts for value in part.parameters),
-        said,
-    )
+    found = []
+    for word in text.split():
+        parts = [metadata(field, word) for field in ("title", "composer", "text", "source")]
+        said = _("{word} in title, composer, text or source.").format(word=f'"{word}"')
+        sql, sought = " OR ".join(part.sql for part in parts), (value for part in parts for value in part.parameters)
+        found.append(Filter(call_text("words", word), "folded", sql, tuple(sought), said))
+    return found
 
 
 def _field_words(field: str) -> str:

@@ -49,7 +49,7 @@ import numpy.typing as npt
 from roslin.display.words import N_
 from roslin.matchers.base import Matcher, Modes, register, rounded
 from roslin.matchers.explanation import Explanation, Step, bounded, scaled
-from roslin.matchers.paths import both_lines, runs
+from roslin.matchers.paths import Gram, both_lines, runs, shared_runs
 from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.grams import GramIndex, gram_index
@@ -218,19 +218,12 @@ def _shared(level: Level, n: int, query: Lines, candidate: Lines, stored: _List,
     grams = _grams(level, n, query)
     worth = dict(zip(grams.grams.tolist(), _weighed(grams, stored)[2].tolist(), strict=True))
     asked, found = (runs(level.write(line)[:-1].tolist(), line.rows.tolist(), n) for line in (query, candidate))
-    return tuple(
-        Step(
-            "shared",
-            tuple(places),
-            tuple(found[gram]),
-            worth[reduce(lambda code, symbol: code * level.symbols + symbol, gram)]
-            * (1.0 + np.log(len(found[gram])))
-            / float(stored.norms[number]),
-            level.words,
-        )
-        for gram, places in asked.items()
-        if gram in found
-    )
+
+    def cosine(gram: Gram) -> float:
+        code = reduce(lambda code, symbol: code * level.symbols + symbol, gram)
+        return float(worth[code] * (1.0 + np.log(len(found[gram]))) / float(stored.norms[number]))
+
+    return tuple(shared_runs(asked, found, cosine, lambda _: level.words))
 
 
 def _stretched(scores: Floats) -> Floats:

@@ -38,8 +38,8 @@ import numpy.typing as npt
 
 from roslin.display.words import N_
 from roslin.matchers.base import Matcher, Modes, register
-from roslin.matchers.explanation import Explanation, Step
-from roslin.matchers.paths import both_lines, runs
+from roslin.matchers.explanation import Explanation
+from roslin.matchers.paths import both_lines, runs, shared_runs
 from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.grams import GramIndex, gram_index
@@ -87,11 +87,7 @@ class US(Matcher):
             for line in both_lines(query, candidates, number)
         )
         share = 2 / (len(asked) + len(stored)) if self.divide == "both" and stored else 1 / max(len(asked), 1)
-        steps = (
-            Step("shared", tuple(places), tuple(stored[gram]), -share, in_words(gram))
-            for gram, places in asked.items()
-            if gram in stored
-        )
+        steps = shared_runs(asked, stored, lambda _: -share, in_words)
         return self._explanation(query, candidates, number, 1.0, steps)
 
     def _index(self, packed: Packed) -> GramIndex:
@@ -121,14 +117,10 @@ def _contour(lines: Lines) -> Numbers:
     return np.sign(steps) * np.where(np.abs(steps) > 2, 2, 1)
 
 
-def _names(lines: Lines) -> Numbers:
-    return lines.pitch_base40.astype(np.int64)
-
-
 # How a string is written, and how many symbols fewer than notes it has.
 _FIELDS: dict[str, tuple[Callable[[Lines], Numbers], int]] = {
     "intervals": (Lines.intervals, 1),
-    "pitches": (_names, 0),
+    "pitches": (lambda lines: lines.pitch_base40.astype(np.int64), 0),
     "contour": (_contour, 1),
 }
 
@@ -203,8 +195,5 @@ class RISMOnline(Matcher):
             by, shared = len(strings[1]), dict.fromkeys(shared, size)
             stored = {run: places[:1] for run, places in stored.items()}
         words = in_words if self.field == "intervals" else lambda _: ""
-        steps = (
-            Step("shared", tuple(asked[run]), tuple(stored[run]), -times / by, words(run))
-            for run, times in shared.items()
-        )
+        steps = shared_runs(asked, stored, lambda run: -shared[run] / by, words)
         return self._explanation(query, candidates, number, 1.0, steps)
