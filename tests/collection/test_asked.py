@@ -6,7 +6,7 @@ import pytest
 
 from roslin.collection.filters import (
     ASKED,
-    asked_filters,
+    all_asked,
     contains,
     contour_distance,
     max_interval,
@@ -46,7 +46,7 @@ QUERY = Melody.from_notes([0, 1, 2, 3], [1, 1, 2, 1], [60, 62, 62, 60])
     ],
 )  # fmt: skip
 def test_what_is_asked_is_what_is_made(name: str, texts: list[str], made: list[object]) -> None:
-    assert asked_filters(name, texts, times=3, query=QUERY, costs=EditCosts(2)) == made
+    assert all_asked({name: texts}, times=3, query=QUERY, costs=EditCosts(2)) == made
     assert name in ASKED
 
 
@@ -66,11 +66,11 @@ def test_what_is_asked_is_what_is_made(name: str, texts: list[str], made: list[o
 )
 def test_refusals(name: str, text: str, message: str) -> None:
     with pytest.raises(FilterError, match=message):
-        asked_filters(name, [text], label=f"--{name}")
+        all_asked({name: [text]}, label="--{}".format)
 
 
 def test_a_name_is_said_where_no_label_is_given() -> None:
     with pytest.raises(FilterError, match=r"^share must be"):
-        asked_filters("share", ["x"])
+        all_asked({"share": ["x"]})
     with pytest.raises(FilterError, match=r"^also must be FIELD=TEXT; got 'x'$"):
         metadata_of("x", "also")

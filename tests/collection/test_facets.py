@@ -12,7 +12,7 @@ import pytest
 
 from roslin import Collection, Melody
 from roslin.collection.facets import FACETS, Facet, facets_of
-from roslin.collection.filters import asked_filters
+from roslin.collection.filters import all_asked
 from roslin.collection.folding import folded_field, said_of
 from roslin.errors import FilterError, UnknownNameError
 from roslin.notation.jsonl import write_jsonl
@@ -94,7 +94,7 @@ def test_a_list_is_narrowed_as_the_filter_does_it(collection: Collection, asked:
     from roslin.collection.filters import chosen_values
 
     table, chosen = facets_of(collection), chosen_values(asked)
-    left = collection.filter(*asked_filters("only", asked)).numbers
+    left = collection.filter(*all_asked({"only": asked})).numbers
     order = np.random.default_rng(6).permutation(len(collection))
     assert sorted(table.narrowed(order, chosen)) == left.tolist()
     assert table.narrowed(order, chosen).tolist() == [number for number in order.tolist() if number in set(left)]

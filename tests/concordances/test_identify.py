@@ -101,7 +101,7 @@ def test_one_of_three_incipits_has_three_times_the_chance_matches(collection: Co
     assert (of_three["600"].incipit, of_three["600"].incipits) == (1, (1,))
     assert of_three["300"].incipits == (1, 3)
     assert three.tried == (1, 2, 3)
-    assert three.attributions[0].incipits == (1, 3)
+    assert three.attributions[0].incipits == [1, 3]
     assert "2 of 3 incipits were found there." in three.remarks
 
 

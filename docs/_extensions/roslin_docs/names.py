@@ -55,15 +55,18 @@ TITLES = {
     "roslin.truth.qrel": "Truths",
     "roslin.truth.tables": "Truths",
     "roslin.truth.simulate": "Simulated participants",
-    "roslin.collection.filters": "Filters",
+    "roslin.collection.filters": "By fields",
     "roslin.collection.filters.notes": "By notes",
-    "roslin.collection.filters.fields": "By fields",
     "roslin.collection.filters.chain": "Chains of filters and near-duplicates",
     "roslin.represent.edits": "Edit costs",
     "roslin.errors": "Errors",
 }
 # Names made by a class of another package.
-_BY_NAME = {"roslin.evaluate.MEASURES": "Metrics as values", "roslin.evaluate.measures": "Metrics as values"}
+_BY_NAME = {
+    "roslin.evaluate.MEASURES": "Metrics as values",
+    "roslin.evaluate.measures": "Metrics as values",
+    "roslin.collection.filters.FILTERS": "By name",
+}
 _ORDER = list(dict.fromkeys(TITLES.values()))
 
 

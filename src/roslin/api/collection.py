@@ -373,6 +373,7 @@ class Collection(Store):
         return self.frame_of(np.arange(len(self)), library)
 
     def frame_of(self, numbers: Numbers, library: FrameLibrary) -> Any:
+        """A data frame with these melodies."""
         columns = ", ".join(("number", *_FRAME_COLUMNS))
         statement = f"SELECT {columns} FROM melodies JOIN features USING (number) WHERE number IN "  # noqa: S608
         rows = sorted(self._in_chunks(statement, numbers.tolist()), key=itemgetter(0))

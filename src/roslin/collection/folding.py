@@ -65,8 +65,7 @@ def said_of(melody: Melody, field: str) -> str | None:
     ('ca. 1740', 'a tune book', None)
     """
     if field in _OWN_FIELDS:
-        own: str | None = getattr(melody, field)
-        return own
+        return getattr(melody, field)  # type: ignore[no-any-return]
     said = (melody.extra.get(name) for name in _EXTRA_FIELDS[field])
     return next(filter(None, said), melody.source if field == "library" else None)
 

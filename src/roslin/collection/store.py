@@ -113,6 +113,7 @@ class Store:
                 yield self._melody(number, rows[number])
 
     def ids(self, numbers: Sequence[int] | npt.NDArray[np.int64] | None = None) -> list[str]:
+        """The ids of these numbers, or all of them in order."""
         if numbers is None:
             return [row[0] for row in self.connection.execute("SELECT id FROM melodies ORDER BY number")]
         found = self._in_chunks("SELECT number, id FROM melodies WHERE number IN ", [int(n) for n in numbers])

@@ -156,8 +156,7 @@ def probability(expected: Floats, distances: Floats, numbers: Fitted = FITTED) -
     array([1.  , 0.96, 0.26])
     """
     odds = numbers.base - numbers.by_chance * np.log(np.maximum(expected, _LEAST)) - numbers.by_distance * distances
-    found: Floats = 1.0 / (1.0 + np.exp(-odds))
-    return found
+    return np.asarray(1.0 / (1.0 + np.exp(-odds)))
 
 
 # -- chance -----------------------------------------------------------------------------------------------------------
@@ -186,8 +185,7 @@ class Chances:
         """How many melodies would reach these scores with these melodies by chance; the tail's share at most."""
         above = np.maximum(np.minimum(scores, self.own_scores[which]) - self.begins[which], 0.0)
         scales = np.where(self.scales[which] > 0, self.scales[which], np.inf)
-        found: Floats = self.searched * TAIL_SHARE * np.exp(-above / scales)
-        return found
+        return np.asarray(self.searched * TAIL_SHARE * np.exp(-above / scales))
 
 
 def chances_of(

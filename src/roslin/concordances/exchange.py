@@ -35,30 +35,20 @@ _TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}  # of Gr
 # The columns of each kind of row with their types; empty tables also have them.
 _SOURCE = tuple(each.name for each in fields(SourceRecord))
 PAIR_COLUMNS: dict[str, type] = {
-    "group": int,
-    "first": str,
-    "second": str,
-    "distance": float,
-    "expected": float,
-    "probability": float,
-    "is_copy": bool,
-    "is_weak": bool,
-    "verdict": str,
-    "author": str,
-    "time": str,
-    "note": str,
+    "group": int, "first": str, "second": str, "distance": float, "expected": float, "probability": float,
+    "is_copy": bool, "is_weak": bool, "verdict": str, "author": str, "time": str, "note": str,
     "is_earlier_version": bool,
-}
+}  # fmt: skip
 _OF_RECORDS = ("library", "shelfmark", "composer", "title")
 MEMBER_COLUMNS: dict[str, type] = {
-    "group": int,
-    "kind": str,
-    "melodies": int,
-    "group_probability": float,
-    "stability": float,
-    "weak_links": int,
-    "verdict": str,
-} | dict.fromkeys(_SOURCE, str)
+    "group": int, "kind": str, "melodies": int, "group_probability": float, "stability": float, "weak_links": int,
+    "verdict": str, **dict.fromkeys(_SOURCE, str),
+}  # fmt: skip
+RECORD_COLUMNS: dict[str, type] = {
+    "first": str, "second": str, "kind": str, "incipits": int, "distance": float, "probability": float,
+    "verdict": str, "incipit": str, "other_incipit": str,
+    **{f"{end}_{name}": str for end in ("first", "second") for name in _OF_RECORDS},
+}  # fmt: skip
 
 
 def pair_rows(found: Concordances, review: Review) -> Iterator[Row]:
@@ -107,19 +97,6 @@ def member_rows(found: Concordances, review: Review) -> Iterator[Row]:
         }
         for member in group.members.tolist():
             yield about | asdict(found.source(member))
-
-
-RECORD_COLUMNS: dict[str, type] = {
-    "first": str,
-    "second": str,
-    "kind": str,
-    "incipits": int,
-    "distance": float,
-    "probability": float,
-    "verdict": str,
-    "incipit": str,
-    "other_incipit": str,
-} | {f"{end}_{name}": str for end in ("first", "second") for name in _OF_RECORDS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ from roslin.types import Numbers
 COMMON = 5  # composers; a tune with more is probably a scale or a signal
 _LISTED = 200  # of each search; a list is far shorter where chance begins
 _MOST_LISTED = 2000
+_IN_JSON = ("name", "is_anonymous", "close", "identical", "incipits", "expected", "meaning")  # of an attribution
 _NUMBER = re.compile(r"[\d.~-]+|[\w.:~-]*\d{4}[\w.:~-]*")  # such a text is music only where nothing in it is a fault
 
 
@@ -115,9 +116,9 @@ class Attribution:
         return sum(source.is_identical for source in self.sources)
 
     @property
-    def incipits(self) -> tuple[int, ...]:
+    def incipits(self) -> list[int]:
         """The incipits that found one of its sources, by their places from 1."""
-        return tuple(sorted({place for source in self.sources for place in source.incipits}))
+        return sorted({place for source in self.sources for place in source.incipits})
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,7 @@ class Identification:
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
+        """Further remarks for the cataloguer."""
         return (*self.searching, *self._remarks())
 
     def _remarks(self) -> Iterator[str]:
@@ -242,16 +244,8 @@ class Identification:
             "incipits_tried": list(self.tried),
             "searched": self.searched,
             "attributions": [
-                {
-                    "name": each.name,
-                    "is_anonymous": each.is_anonymous,
-                    "close": each.close,
-                    "identical": each.identical,
-                    "incipits": list(each.incipits),
-                    "expected": each.expected,
-                    "meaning": each.meaning,
-                    "sources": [source.to_dict() for source in each.sources],
-                }
+                {name: getattr(each, name) for name in _IN_JSON}
+                | {"sources": [source.to_dict() for source in each.sources]}
                 for each in self.attributions
             ],
         }
@@ -431,14 +425,7 @@ def _sources(found: list[tuple[int, Hit]], tried: dict[int, Melody], store: Stor
     versions = dict.fromkeys(map(_notes_of, tried.values()), 0)
     listed = []
     for (record, (place, hit)), melody in zip(best.items(), melodies, strict=True):
-        listed.append(
-            SourceMatch(
-                about=SourceRecord.of(melody),
-                expected=_corrected(hit, len(tried)),
-                distance=hit.distance,
-                incipit=place,
-                incipits=tuple(sorted(places[record])),
-                version=versions.setdefault(_notes_of(melody), max(versions.values()) + 1),
-            )
-        )
+        version = versions.setdefault(_notes_of(melody), max(versions.values()) + 1)
+        by = place, tuple(sorted(places[record])), version
+        listed.append(SourceMatch(SourceRecord.of(melody), _corrected(hit, len(tried)), hit.distance, *by))
     return listed

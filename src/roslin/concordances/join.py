@@ -437,8 +437,7 @@ class _Side(NamedTuple):
             return places  # a byte is too coarse for a query as long as this
         bounds = np.empty(len(places), np.int32)
         kernels.bound_rows(plan, rows, self.table.tempos[: len(self.table)], places, bounds)
-        found: Numbers = places[bounds >= wanted]
-        return found
+        return np.asarray(places[bounds >= wanted])
 
     def reaching(self, query: Encoded, place: int, possible: Numbers) -> tuple[Numbers, Scores]:
         """Those places whose melodies do reach what is needed, and their scores."""

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from roslin.api import Collection, Selection
-from roslin.collection.filters import ASKED, NEAR, Filter, FilterReport, asked_filters, metadata_of
+from roslin.collection.filters import ASKED, NEAR, Filter, FilterReport, all_asked, metadata_of
 from roslin.display.text import counted
 from roslin.errors import ExperimentError, Problem, UnknownNameError
 from roslin.evaluate.disagreement import rank_spread
@@ -363,7 +363,7 @@ def _filters(asked: PoolTable, place: TomlPlace, query: Melody) -> Iterator[Filt
     for name in ASKED:
         if texts := getattr(asked, name):
             with place.blaming(name):
-                yield from asked_filters(name, texts, times=asked.times, query=query, costs=costs)
+                yield from all_asked({name: texts}, times=asked.times, query=query, costs=costs)
 
 
 class _Pooling:

@@ -62,10 +62,12 @@ class Step:
 
     @property
     def query_notes(self) -> Rows:
+        """The notes of the query, at whatever place."""
         return together(self.query_places)
 
     @property
     def candidate_notes(self) -> Rows:
+        """The notes of the candidate, at whatever place."""
         return together(self.candidate_places)
 
     @property
@@ -91,6 +93,7 @@ class Step:
         return self.facing if self.agrees else ()
 
     def to_dict(self) -> dict[str, Any]:
+        """The step in the form of JSON."""
         return {
             "kind": self.kind,
             "query_places": [list(place) for place in self.query_places],

@@ -83,8 +83,7 @@ class Fusion(Matcher):
     def distances_told(self, query: Melody, candidates: Packed, tell: Tell) -> Distances:
         """The distances, with progress: the members count as equally slow."""
         total = self._scores(query, candidates, tell).sum(axis=0)
-        best: Distances = total.max(initial=-np.inf) - total
-        return best
+        return np.asarray(total.max(initial=-np.inf) - total)
 
     def _explain_told(self, query: Melody, candidates: Packed, number: int, tell: Tell) -> Explanation:
         """How far each member puts the candidate behind the one that is best of all."""

@@ -261,8 +261,7 @@ class HarmCore(_Edits):
 
 
 def _shares(parts: npt.NDArray[np.int64], wholes: npt.NDArray[np.int64]) -> Distances:
-    shares: Distances = parts / np.maximum(wholes, 1)
-    return shares
+    return np.asarray(parts / np.maximum(wholes, 1))
 
 
 @cache
@@ -341,5 +340,4 @@ class FM(LineMatcher):
         for weight, part in zip(weights, self.parts, strict=True):
             if weight:
                 similarity += weight * (1.0 - part.compare(asked, lines))
-        distances: Distances = 1.0 - np.clip(similarity, 0.0, 1.0)
-        return distances
+        return np.asarray(1.0 - np.clip(similarity, 0.0, 1.0))

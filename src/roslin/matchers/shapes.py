@@ -241,8 +241,7 @@ def _sign_classes() -> npt.NDArray[np.uint8]:
     first, second = np.divmod(np.arange(_CODES), 2 * _LARGEST_INTERVAL + 1)
     classes = 3 * np.sign(first - _LARGEST_INTERVAL) + np.sign(second - _LARGEST_INTERVAL) + 4
     classes[_PADDING] = len(_SIGNS)
-    codes: npt.NDArray[np.uint8] = classes.astype(np.uint8)
-    return codes
+    return np.asarray(classes.astype(np.uint8))
 
 
 def _shapes(first: int, second: int) -> list[int]:
@@ -413,8 +412,7 @@ class ShapeTime(GramAlignment):
 
     def _is_again(self, shapes: Distances) -> npt.NDArray[np.bool_]:
         last = min(self.k, len(shapes)) - 1
-        is_again: npt.NDArray[np.bool_] = shapes <= np.partition(shapes, last)[last]
-        return is_again
+        return np.asarray(shapes <= np.partition(shapes, last)[last])
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         is_again = self._is_again(self.first.distances(query, candidates))[number]

@@ -104,8 +104,7 @@ def contributions(
     is_there = ~np.isnan(distances)
     ranks = np.array([_ranks(row) for row in distances]).reshape(distances.shape) if method != "sum" else distances
     if method == "rrf":
-        table: Floats = np.where(is_there, weight / (_RRF + ranks), 0.0)
-        return table
+        return np.asarray(np.where(is_there, weight / (_RRF + ranks), 0.0))
     scores = np.array([scaled(row, scale) for row in distances]).reshape(distances.shape)
     if method == "sum":
         return np.asarray(weight * scores)
@@ -159,6 +158,7 @@ class RunPool:
         return {query: tuple(found) for query, found in self.found.items()}
 
     def to_table(self) -> Table:
+        """query, document, the number of runs that have it, its best rank."""
         rows = [
             {"query": query, "document": id, "runs": runs, "best": best}
             for query, found in self.found.items()

@@ -185,6 +185,7 @@ class Run:
 
     @property
     def queries(self) -> tuple[str, ...]:
+        """The queries, in the order of the run."""
         return tuple(self.rankings)
 
     @property
@@ -219,6 +220,7 @@ class Run:
 
     @cached_property
     def hits(self) -> tuple[Hit, ...]:
+        """Every line of every list."""
         titles = self.titles
         return tuple(
             Hit(query, rank, id, value, self.kind, expected, near, same, coincides, titles.get(id))

@@ -1,14 +1,15 @@
 """Filters: conditions in SQL, each with a sentence for a musicologist (Typke et al. 2007, section 3.1).
 
     notes     by numbers, by the intervals that follow each other, by the editing distance from a query
-    fields    by what is known about a melody besides its notes
     patterns  a small language for sequences of intervals
     chain     filters applied one after the other, and near-duplicates removed
+
+Filters by what is known about a melody besides its notes (title, composer, key, century, and so on) are here.
 
 Every function checks its arguments, refuses with `FilterError`, and gives a `Filter`. `FILTERS` lists them by name.
 Units are those of schema.sql: semitones for pitch, shares and ratios from 0 to 1.
 
-`asked_filters` makes filters of a name and texts, as people write them in the options of a command or in the file of a
+`all_asked` makes filters of names and texts, as people write them in the options of a command or in the file of a
 study:
 
     pitch_range, max_interval           LOW..HIGH, in semitones or in names: "octave..minor tenth"
@@ -34,9 +35,9 @@ from roslin.collection.filters.chain import (
     FilterStep,
     NearDuplicate,
     apply_filters,
+    call_text,
     remove_near_duplicates,
 )
-from roslin.collection.filters.fields import CENTURY, FIELDS, metadata, one_of, words
 from roslin.collection.filters.notes import (
     contains,
     contour_distance,
@@ -50,9 +51,12 @@ from roslin.collection.filters.notes import (
     rhythm_distance,
     share_of_interval,
 )
-from roslin.errors import FilterError
+from roslin.collection.folding import FOLDED_FIELDS, century_number, folded_field, years_of
+from roslin.display.words import N_, _
+from roslin.errors import FilterError, UnknownNameError
 from roslin.melody import Melody
 from roslin.represent.edits import EditCosts
+from roslin.represent.keys import key_name
 
 __all__ = [
     "CENTURY", "FIELDS", "FILTERS", "Addition", "Filter", "FilterReport", "FilterStep", "NearDuplicate",
@@ -60,6 +64,95 @@ __all__ = [
     "one_of", "parse_range", "pattern", "pitch_range", "remove_near_duplicates", "repeats_motive", "rhythm_distance",
     "share_of_interval", "words",
 ]  # fmt: skip
+
+FIELDS = FOLDED_FIELDS
+CENTURY = "century"  # a field of `one_of` beside these
+_FIELD_WORDS = {
+    "title": N_("Title"), "composer": N_("Composer"), "voice": N_("Voice"), "key": N_("Key"), "metre": N_("Metre"),
+    "text": N_("Text"), "source": N_("Source"), "scoring": N_("Scoring"), "library": N_("Library"),
+    "date": N_("Date"), CENTURY: N_("Century"),
+}  # fmt: skip
+
+
+def metadata(field: str, value: str, *, exactly: bool = False) -> Filter:
+    """Words anywhere in a field, with or without accents, in any case and spelling of a key; `exactly`: all of it.
+
+    >>> print(metadata("title", "Roslin"), metadata("key", "g-Moll"))
+    Title contains "Roslin". Key is G minor.
+    """
+    if field not in FIELDS:
+        raise UnknownNameError("field", field, sorted(FIELDS))
+    if not value or not _is_text(value):
+        raise FilterError(f"{field}: must be text that is not empty; got {value!r}")
+    sought = folded_field(field, value)
+    if not sought:
+        raise FilterError(f"{field}: must be text with letters or signs; got {value!r}")
+    named = key_name(value) if field == "key" else None
+    condition = f"folded.{field} = ?" if exactly or named else f"instr(folded.{field}, ?) > 0"
+    said = _("{field} is {value}.") if exactly or named else _("{field} contains {value}.")
+    name = call_text("metadata", field, value, exactly=(exactly, False))
+    said = said.format(field=_field_words(field), value=_value_words(field, value))
+    return Filter(name, "folded", condition, (sought,), said)
+
+
+def one_of(field: str, *values: str) -> Filter:
+    """A field that equals one of several values, with or without accents and in any case, or a century.
+
+    >>> print(one_of("key", "g", "d-Moll"), one_of("library", "CZ-Bu"), one_of("century", "18"))
+    Key is G minor or D minor. Library is "CZ-Bu". Century is the 18th.
+    """
+    if not values:
+        raise FilterError(f"{field}: needs at least one value; got none")
+    said: list[str]
+    if field == CENTURY:
+        centuries = [century_number(value) for value in values]
+        condition = " OR ".join(["folded.date BETWEEN ? AND ?"] * len(centuries))
+        parameters = tuple(str(year) for century in centuries for year in years_of(century))
+        said = [_("the {ordinal}").format(ordinal=_ordinal(century)) for century in centuries]
+    else:
+        exact = [metadata(field, value, exactly=True) for value in values]
+        condition = f"folded.{field} IN ({', '.join('?' * len(exact))})"
+        parameters = tuple(str(value) for each in exact for value in each.parameters)
+        said = [_value_words(field, value) for value in values]
+    sentence = _("{field} is {value}.").format(field=_field_words(field), value=_(" or ").join(said))
+    return Filter(call_text("one_of", field, *values), "folded", condition, parameters, sentence)
+
+
+def words(text: str) -> list[Filter]:
+    """A filter for each word, which must occur in title, composer, text or source.
+
+    >>> print(*words("Roslin castle"))
+    "Roslin" in title, composer, text or source. "castle" in title, composer, text or source.
+    """
+    found = []
+    for word in text.split():
+        parts = [metadata(field, word) for field in ("title", "composer", "text", "source")]
+        said = _("{word} in title, composer, text or source.").format(word=f'"{word}"')
+        sql, sought = " OR ".join(part.sql for part in parts), (value for part in parts for value in part.parameters)
+        found.append(Filter(call_text("words", word), "folded", sql, tuple(sought), said))
+    return found
+
+
+def _field_words(field: str) -> str:
+    return _(_FIELD_WORDS.get(field, field.capitalize()))
+
+
+def _value_words(field: str, value: str) -> str:
+    return (key_name(value) if field == "key" else None) or f'"{value}"'
+
+
+def _ordinal(number: int) -> str:
+    return (_("{number}st") if number % 10 == 1 and number > 20 else _("{number}th")).format(number=number)
+
+
+def _is_text(value: str) -> bool:
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+# -- by name and texts ------------------------------------------------------------------------------------------------
 
 FILTERS: dict[str, Callable[..., Filter]] = {
     maker.__name__: maker
@@ -79,37 +172,20 @@ def all_asked(
     costs: EditCosts | None = None,
     label: Callable[[str], str] = str,
 ) -> list[Filter]:
-    """The filters of `asked_filters` for several names, in their order; `label` names what a reader typed.
+    """The filters that names of `ASKED` make of texts, in their order; `label` names what a reader typed.
 
-    >>> print(*all_asked({"note_count": ["..4"], "words": ["roslin"]}), sep="\\n")
+    `times` is for a motive, `query` and `costs` for contour and rhythm.
+
+    >>> print(*all_asked({"note_count": ["..4"], "share": ["third=0.5..", "unison=..0.1"]}), sep="\\n")
     Number of notes at most 4.
-    "roslin" in title, composer, text or source.
+    Share of "third" among the intervals at least 0.5.
+    Share of "unison" among the intervals at most 0.1.
     """
     return [
         each
         for name, texts in asked.items()
-        for each in asked_filters(name, texts, times=times, query=query, costs=costs, label=label(name))
+        for each in _FROM_TEXTS[name](_Asked(texts, label(name), times, query, costs))
     ]
-
-
-def asked_filters(
-    name: str,
-    texts: Sequence[str],
-    *,
-    times: int = 2,
-    query: Melody | None = None,
-    costs: EditCosts | None = None,
-    label: str = "",
-) -> list[Filter]:
-    """The filters that one name of `ASKED` makes of these texts. `label` is what the reader calls it.
-
-    `times` is for a motive, `query` and `costs` for contour and rhythm.
-
-    >>> print(*asked_filters("share", ["third=0.5..", "unison=..0.1"]), sep="\\n")
-    Share of "third" among the intervals at least 0.5.
-    Share of "unison" among the intervals at most 0.1.
-    """
-    return _FROM_TEXTS[name](_Asked(texts, label or name, times, query, costs))
 
 
 def metadata_of(text: str, label: str) -> Filter:

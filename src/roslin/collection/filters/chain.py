@@ -89,6 +89,7 @@ class FilterStep:
 
     @property
     def sentence(self) -> str:
+        """The condition in words."""
         return self.filter.sentence
 
     @property
@@ -132,6 +133,7 @@ class FilterReport:
         return reduce(np.union1d, (way.numbers for way in self.additions), self.passed)
 
     def also(self, sentence: str, numbers: Numbers) -> FilterReport:
+        """The same with these melodies added. The sentence names their source."""
         before = self.numbers
         found = np.unique(np.asarray(numbers, dtype=np.int64))
         added = len(np.setdiff1d(found, before, assume_unique=True))

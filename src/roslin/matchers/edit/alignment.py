@@ -83,8 +83,7 @@ def tempos(query: Floats, logs: Floats, offsets: Numbers) -> Floats:
     asked, there = (np.rint(_TIME_STEPS * values).astype(np.int64) for values in (query, logs))
     ones = np.ones(max(len(asked), len(there)), dtype=np.int64)
     steps = transpositions(asked, ones[: len(asked)], there, ones[: len(there)], offsets)
-    shifts: Floats = steps / _TIME_STEPS
-    return shifts
+    return np.asarray(steps / _TIME_STEPS)
 
 
 _BASE40_OCTAVE = 40
@@ -150,8 +149,7 @@ class NoteAlignment(Matcher):
         kernels.alignment_scores(own, others, lines.offsets, order, self, stop_flag(), scores)
         check_stopped()
         scored[order] = scores
-        distances: Distances = 1.0 - scored / self._divisors(len(asked.rows), lengths)
-        return distances
+        return np.asarray(1.0 - scored / self._divisors(len(asked.rows), lengths))
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = both_lines(query, candidates, number)

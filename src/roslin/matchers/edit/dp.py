@@ -109,8 +109,7 @@ class LCTS(Matcher):
         kernels.lcts_lengths(asked.pitch_midi, lines.pitch_midi, lines.offsets, shared)
         m = len(asked.pitch_midi)
         possible = m if self.place == "inside" else np.maximum(np.diff(lines.offsets), m)
-        distances: Distances = (possible - shared) / possible
-        return distances
+        return np.asarray((possible - shared) / possible)
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         asked, stored = both_lines(query, candidates, number)

@@ -235,8 +235,7 @@ def _stretched(scores: Floats) -> Floats:
 def _classes(values: npt.NDArray[Any], limits: tuple[float, ...]) -> Numbers:
     """Signed classes by size, counted from 0."""
     sizes = np.searchsorted(np.array(limits), np.abs(values), side="right")
-    classes: Numbers = np.where(values < 0, -sizes, sizes) + len(limits)
-    return classes
+    return np.asarray(np.where(values < 0, -sizes, sizes) + len(limits))
 
 
 def _ratios(lines: Lines) -> Floats:

@@ -105,8 +105,7 @@ def interval_codes(intervals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     >>> interval_codes(np.array([0, 2, 12, 13, -12, -25])).tolist()
     [0, 2, 12, 1, -12, -1]
     """
-    codes: npt.NDArray[np.int64] = np.sign(intervals) * (1 + (np.abs(intervals) - 1) % 12)
-    return codes
+    return np.asarray(np.sign(intervals) * (1 + (np.abs(intervals) - 1) % 12))
 
 
 _SYMBOL_OF_INTERVAL = interval_codes(np.arange(-_LARGEST_INTERVAL, _LARGEST_INTERVAL + 1)) + _SYMBOLS // 2
