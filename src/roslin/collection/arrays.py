@@ -47,12 +47,9 @@ _STEP = 64  # bytes; as wide as any register that arrays are read with
 _LONGEST_LINE = 4096
 _TICKS = (0, MAX_TICKS)
 _RANGES = {
-    "onset_ticks": _TICKS,
-    "duration_ticks": _TICKS,
-    "pitch_midi": PITCH_RANGE,
-    "pitch_base40": BASE40_RANGE,
+    "onset_ticks": _TICKS, "duration_ticks": _TICKS, "pitch_midi": PITCH_RANGE, "pitch_base40": BASE40_RANGE,
     "voice": VOICE_RANGE,
-}
+}  # fmt: skip
 _ROWS_AT_ONCE = 2**18
 _SOURCES_NAMED = 3
 

@@ -75,13 +75,9 @@ def _export_parquet(melodies: Iterable[Melody], target: Path) -> tuple[int, int]
 
 _TEXT_COLUMNS = (*METADATA_FIELDS, "clef", "key_signature", "metre", "music", "notation")
 _NOTE_TYPES = {
-    "onset_ticks": "int64",
-    "duration_ticks": "int64",
-    "pitch_midi": "int16",
-    "pitch_base40": "int16",
-    "is_grace": "bool_",
-    "voice": "int16",
-}
+    "onset_ticks": "int64", "duration_ticks": "int64", "pitch_midi": "int16", "pitch_base40": "int16",
+    "is_grace": "bool_", "voice": "int16",
+}  # fmt: skip
 
 
 def _parquet_row(melody: Melody) -> dict[str, Any]:

@@ -46,15 +46,12 @@ class MelodyRows(NamedTuple):
 
 
 class Incoming(NamedTuple):
-    """The file that a record is counted under, what is kept of its melody (None: it was refused), and its problems.
-
-    `is_skipped` marks an entry without music, which is no refusal.
-    """
+    """The file that a record is counted under, what is kept of its melody (None: it was refused), and its problems."""
 
     file: str
     rows: MelodyRows | None
     problems: tuple[Problem, ...]
-    is_skipped: bool = False
+    is_skipped: bool = False  # an entry without music, which is no refusal
     origin: Origin | None = None
     silent: Melody | None = None
 
@@ -97,17 +94,14 @@ def rows_of(melody: Melody) -> MelodyRows:
 
 @dataclass(frozen=True, slots=True)
 class _ToRead:
-    """A part of a file (`path` as it was given), melodies that were given as such, or why a file cannot be read.
-
-    `is_named` marks a file that was named itself, and not the folder that it is in; `is_end` the end of a source.
-    """
+    """A part of a file, melodies that were given as such, or why a file cannot be read."""
 
     part: Part | None = None
     melodies: tuple[Melody, ...] = ()
     refusal: Record | None = None
-    path: Path = Path("melodies")
-    is_named: bool = False
-    is_end: bool = False
+    path: Path = Path("melodies")  # as it was given
+    is_named: bool = False  # itself, and not the folder that it is in
+    is_end: bool = False  # of a source
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,21 +96,11 @@ class SourceRecord:
 
     @classmethod
     def of(cls, melody: Melody) -> SourceRecord:
-        extra: Mapping[str, str] = melody.extra
-        return cls(
-            id=melody.id or "",
-            record=record_of(melody),
-            library=extra.get("siglum", ""),
-            shelfmark=extra.get("shelfmark", ""),
-            composer=melody.composer or "",
-            title=melody.title or "",
-            movement=extra.get("movement", ""),
-            key=melody.key or "",
-            scoring=extra.get("scoring", "") or melody.voice or "",
-            catalogue=extra.get("catalogue", ""),
-            work=extra.get("work", ""),
-            text=melody.text or "",
-        )
+        known: Mapping[str, str] = melody.extra
+        own = {name: getattr(melody, name) or "" for name in ("id", "composer", "title", "key", "text")}
+        extra = {name: known.get(name, "") for name in ("shelfmark", "movement", "catalogue", "work")}
+        library, scoring = known.get("siglum", ""), known.get("scoring", "") or melody.voice or ""
+        return cls(record=record_of(melody), library=library, scoring=scoring, **own, **extra)
 
 
 @dataclass(frozen=True, eq=False)

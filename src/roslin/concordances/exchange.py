@@ -65,7 +65,6 @@ def pair_rows(found: Concordances, review: Review) -> Iterator[Row]:
         for place in places:
             first, second = _ids(found, place)
             state = review.state(first, second)
-            latest = state.latest
             yield {
                 "group": number,
                 "first": first,
@@ -76,9 +75,7 @@ def pair_rows(found: Concordances, review: Review) -> Iterator[Row]:
                 "is_copy": bool(pairs.is_copy[place]),
                 "is_weak": place in weak,
                 "verdict": state.verdict,
-                "author": latest.author if latest else "",
-                "time": latest.time if latest else "",
-                "note": latest.note if latest else "",
+                **{name: getattr(state.latest, name, "") for name in ("author", "time", "note")},
                 "is_earlier_version": state.is_earlier_version,
             }
 

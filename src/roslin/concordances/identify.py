@@ -123,16 +123,12 @@ class Attribution:
 
 @dataclass(frozen=True)
 class Identification:
-    """The composers that the sources of a tune name.
-
-    `tried` are the incipits that were searched for, by their places from 1, `searched` is the number of melodies in
-    which each was, `claimed` the composer that the source itself names.
-    """
+    """The composers that the sources of a tune name."""
 
     attributions: tuple[Attribution, ...]
-    tried: tuple[int, ...]
-    searched: int
-    claimed: str | None = None
+    tried: tuple[int, ...]  # the incipits that were searched for, by their places from 1
+    searched: int  # melodies in which each was searched for
+    claimed: str | None = None  # the composer that the source itself names
     searching: tuple[str, ...] = ()  # what the searches remarked
 
     @property

@@ -106,14 +106,9 @@ def find_pairs(
     with ExitStack() as stack:
         place = Path(folder if folder is not None else stack.enter_context(tempfile.TemporaryDirectory()))
         stack.callback(opened.cache_clear)
-        about = {
-            "version": JOIN_VERSION,
-            "token": store.about["token"],
-            "melodies": len(store),
-            "level": level,
-            "new": None if new is None else hashlib.sha256(np.sort(new).astype(np.int64).tobytes()).hexdigest(),
-            "exact": exact,
-        }
+        asked_for = None if new is None else hashlib.sha256(np.sort(new).astype(np.int64).tobytes()).hexdigest()
+        about = {"version": JOIN_VERSION, "token": store.about["token"], "melodies": len(store)}
+        about |= {"level": level, "new": asked_for, "exact": exact}
         journal = Journal(place, about)
         asked = checksum(json.dumps(about))
         join = Join(str(store.path.resolve()), store.about["token"], str(place.resolve()), exact, new is None, asked)

@@ -199,12 +199,8 @@ def _checked(template: str) -> str:
 
 
 def _field(there: str, agreements: list[_Agreement], template: str) -> Subfields:
-    texts = (
-        ("i", _(CONCORDANT)),
-        ("n", _note(sorted(agreements, key=lambda each: each.order), template)),
-        ("w", there),
-        ("4", RELATION),
-    )
+    note = _note(sorted(agreements, key=lambda each: each.order), template)
+    texts = ("i", _(CONCORDANT)), ("n", note), ("w", there), ("4", RELATION)
     return tuple((code, for_xml(text)) for code, text in texts)
 
 

@@ -32,12 +32,8 @@ from roslin.types import Flags, Floats, Numbers, Words
 
 MOST_COPIES = 1000
 PAIR_COLUMNS = {
-    "first": np.int64,
-    "second": np.int64,
-    "distances": np.float64,
-    "expected": np.float64,
-    "is_copy": np.bool_,
-}
+    "first": np.int64, "second": np.int64, "distances": np.float64, "expected": np.float64, "is_copy": np.bool_,
+}  # fmt: skip
 _DIGESTED_AT_ONCE = 20_000  # melodies
 _DIGEST_BYTES = 16
 _SEEN = ("onset_ticks", "duration_ticks", "pitch_midi", "pitch_base40", "is_grace", "voice")
@@ -104,15 +100,12 @@ def firsts_of(digests: Words) -> Numbers:
 
 
 class Unfolded(NamedTuple):
-    """Pairs of melodies by their numbers, in rising order, and for each the place of the pair that it repeats.
-
-    `folded` melodies are linked to the first of their kind only, because there are too many of them.
-    """
+    """Pairs of melodies by their numbers, in rising order, and for each the place of the pair that it repeats."""
 
     first: Numbers
     second: Numbers
     of: Numbers
-    folded: int
+    folded: int  # melodies that are linked to the first of their kind only, because there are too many of them
 
 
 def unfold(one: Numbers, two: Numbers, copies: Numbers, new: Numbers | None = None) -> Unfolded:

@@ -85,15 +85,8 @@ def _joined(
 ) -> Arrays:
     """The columns of pairs of distinct melodies with one that is asked for."""
     token = store.about["token"]
-    about = {
-        "version": RADIUS_VERSION,
-        "token": token,
-        "melodies": len(store),
-        "matcher": repr(chosen),
-        "radius": radius,
-        "new": hashlib.sha256(asked.tobytes()).hexdigest(),
-    }
-    journal = Journal(place, about)
+    about = {"version": RADIUS_VERSION, "token": token, "melodies": len(store), "matcher": repr(chosen)}
+    journal = Journal(place, about | {"radius": radius, "new": hashlib.sha256(asked.tobytes()).hexdigest()})
     _queries_file(place).write({"queries": distinct, "is_new": asked})
     task = partial(radius_piece, str(store.path.resolve()), token, str(place.resolve()), repr(chosen), radius)
     count = -(-len(distinct) // ASKED_AT_ONCE)

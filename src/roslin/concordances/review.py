@@ -125,15 +125,11 @@ def check(made: PairDecision) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PairState:
-    """The decisions about a pair and their state. `verdict`: accept, reject, undecided, disputed or open.
+    """The decisions about a pair and their state."""
 
-    `decisions` are those that count, one of each author, the latest first. `is_earlier_version`: they are about notes
-    that have changed since.
-    """
-
-    verdict: str = "open"
-    decisions: tuple[PairDecision, ...] = ()
-    is_earlier_version: bool = False
+    verdict: str = "open"  # or accept, reject, undecided, disputed
+    decisions: tuple[PairDecision, ...] = ()  # those that count, one of each author, the latest first
+    is_earlier_version: bool = False  # they are about notes that have changed since
 
     @property
     def latest(self) -> PairDecision | None:

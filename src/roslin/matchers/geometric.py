@@ -23,6 +23,7 @@ the default, the method is the published one. No distance changes under transpos
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
@@ -119,19 +120,13 @@ class Geometric(Matcher):
             return np.subtract.outer(-from_query, -from_candidate).ravel()
 
         if not self.timed:
-            moves, votes = np.unique(
-                np.column_stack([higher, shifts(asked.start, stored.start)]), axis=0, return_counts=True
-            )
+            both = np.column_stack([higher, shifts(asked.start, stored.start)])
+            moves, votes = np.unique(both, axis=0, return_counts=True)
             up, later = moves[np.argmax(votes)].tolist()
             return later, up
-        both = [
-            (asked.stop, stored.start, 1),
-            (asked.start, stored.start, -1),
-            (asked.stop, stored.stop, -1),
-            (asked.start, stored.stop, 1),
-        ]
-        shift = np.concatenate([shifts(mine, theirs) for mine, theirs, _ in both])
-        bend = np.repeat([sign for _, _, sign in both], len(higher))
+        ends = product((asked.stop, asked.start), (stored.start, stored.stop))
+        shift = np.concatenate([shifts(mine, theirs) for mine, theirs in ends])
+        bend = np.repeat([1, -1, -1, 1], len(higher))
         up = np.tile(higher, 4)
         order = np.lexsort((shift, up))
         shift, bend, up = shift[order], bend[order], up[order]

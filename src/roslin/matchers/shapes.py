@@ -273,16 +273,11 @@ _GRAM = 4  # notes
 
 
 class CurveWorth(NamedTuple):
-    """The scores of two groups of four notes, for the kernels.
+    """The scores of two groups of four notes, for the kernels."""
 
-    same_pitch   where the pitches agree
-    same_time    where the lengths agree, in units of their own
-    rhythm       how much a unit of length counts in units of pitch
-    """
-
-    same_pitch: float
-    same_time: float
-    rhythm: float
+    same_pitch: float  # where the pitches agree
+    same_time: float  # where the lengths agree, in units of their own
+    rhythm: float  # how much a unit of length counts in units of pitch
 
 
 @register

@@ -91,13 +91,7 @@ def json_text(run: Run) -> str:
     return json.dumps({JSON_MARK: about, "queries": lists}, ensure_ascii=False)
 
 
-_WRITERS: dict[str, Callable[[Run], str]] = {
-    ".run": trec,
-    ".trec": trec,
-    ".txt": trec,
-    ".csv": comma_separated,
-    ".json": json_text,
-}
+_WRITERS = {".run": trec, ".trec": trec, ".txt": trec, ".csv": comma_separated, ".json": json_text}
 
 
 def write(run: Run, path: Path) -> None:

@@ -90,13 +90,10 @@ _ROUNDED, _EXACT = 1.0, 1e-6
 
 
 class Agreement(NamedTuple):
-    """For each melody: the number of notes on which it agrees with the query, if one of the two has no others, else 0.
-
-    `is_full`: it has all of the query, or the query begins with it (where both end together: ends with it).
-    """
+    """For each melody: on how many notes it agrees with the query, if one of the two has no others, else 0."""
 
     notes: Numbers
-    is_full: Flags
+    is_full: Flags  # it has all of the query, or the query begins with it (where both end together: ends with it)
 
     def of(self, which: Numbers) -> Agreement:
         return Agreement(self.notes[which], self.is_full[which])

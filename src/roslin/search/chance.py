@@ -116,14 +116,11 @@ class Background:
 
 
 class WholeCollection(NamedTuple):
-    """The collection that decides what is expected by chance: its null model, and its number of melodies.
-
-    `coinciding`: whether notes that coincide are looked for; None if the list decides (`roslin.search.agreement`).
-    """
+    """The collection that decides what is expected by chance: its null model, and its number of melodies."""
 
     background: Background
     searched: int
-    coinciding: bool | None = None
+    coinciding: bool | None = None  # whether notes that coincide are looked for; None if the list decides (`agreement`)
 
 
 class Null:

@@ -46,21 +46,16 @@ _TIES = 1000
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """The k melodies most similar to a query, none beyond the radius.
-
-    `within`: only melodies with these numbers. `exclude`: none with these ids. `is_cut`: only the beginnings of
-    melodies are compared, each a little longer than the query. `whole`: the collection that the one searched is a part
-    of, which then decides what is expected by chance.
-    """
+    """The k melodies most similar to a query, none beyond the radius."""
 
     query: Melody
     matcher: Matcher = Roslin()  # noqa: RUF009 (a frozen value)
     k: int = 10
-    within: Numbers | None = None
-    exclude: frozenset[str] = frozenset()
+    within: Numbers | None = None  # only melodies with these numbers
+    exclude: frozenset[str] = frozenset()  # none with these ids
     radius: float = np.inf
-    is_cut: bool = False
-    whole: WholeCollection | None = None
+    is_cut: bool = False  # only beginnings are compared, each a little longer than the query
+    whole: WholeCollection | None = None  # if the one searched is a part of it: it decides what chance gives
 
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or self.k < 1:

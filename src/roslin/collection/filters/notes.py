@@ -219,15 +219,10 @@ def repeats_motive(sequence: str, times: int = 2) -> Filter:
     """
     pattern = parse_intervals(sequence, "chromatic")
     _check_times("repeats_motive", times, 2)
-    return Filter(
-        call_text("repeats_motive", sequence, times),
-        "motives",
-        "features.number IN (SELECT number FROM motives WHERE instr(motive, ?) > 0 AND occurrences >= ?)",
-        (pattern, times),
-        _('Repeats a motive with "{intervals}" in at least {times} places.').format(
-            intervals=interval_words(pattern, "chromatic"), times=times
-        ),
-    )
+    sql = "features.number IN (SELECT number FROM motives WHERE instr(motive, ?) > 0 AND occurrences >= ?)"
+    said = _('Repeats a motive with "{intervals}" in at least {times} places.')
+    said = said.format(intervals=interval_words(pattern, "chromatic"), times=times)
+    return Filter(call_text("repeats_motive", sequence, times), "motives", sql, (pattern, times), said)
 
 
 def _check_times(name: str, times: int, least: int) -> None:

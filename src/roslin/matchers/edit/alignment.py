@@ -93,16 +93,11 @@ _LONGEST_METRIC, _ANY = 1500, 2**31
 
 
 class NoteColumns(NamedTuple):
-    """The properties of notes that are compared, for the kernel. All fields are (notes,).
+    """The properties of notes that are compared, for the kernel. All fields are (notes,)."""
 
-    pitches   base-40, from the lowest that there is
-    logs      log2 of the ticks to the next note
-    weights   inner metric weight, 0 to 1
-    """
-
-    pitches: Numbers
-    logs: Floats
-    weights: Floats
+    pitches: Numbers  # base-40, from the lowest that there is
+    logs: Floats  # log2 of the ticks to the next note
+    weights: Floats  # inner metric weight, 0 to 1
 
 
 @register
