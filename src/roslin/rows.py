@@ -202,7 +202,7 @@ def most_unpacked(packed_bytes: int) -> int:
 
 
 def _from_zstd(raw: bytes, path: Path) -> bytes:
-    """Unpacked piece by piece, because a few bytes can expand to any number."""
+    """All frames, unpacked piece by piece, because a few bytes can expand to any number."""
     zstandard = library("zstandard", f"{path}: reading zstd", "zstd")
     most, unpacked = most_unpacked(len(raw)), bytearray()
     frame = zstandard.ZstdDecompressor().decompressobj()

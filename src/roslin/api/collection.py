@@ -284,7 +284,7 @@ class Collection(Store):
     ) -> Hit | None:
         """The result that a search of the whole collection would give for the melody with this id, without its rank.
 
-        `readings` is that of a query which is a melody already. None if the matcher does not estimate chance.
+        `readings` is the number of readings of a query that is already a melody. None if chance is not estimated.
         """
         chosen, number, work = matcher_of(matcher), self.numbers([candidate]), Work(seconds=seconds)
         asked, count = self._query(query, chosen, work)
@@ -407,7 +407,7 @@ def _warn(read: Melody) -> None:
 
 
 def _caller() -> int:
-    """How many calls up Roslin was called, for warnings to point at."""
+    """How many calls up the line is that called Roslin, for warnings to point at."""
     level, calling = 1, sys._getframe(1)
     while calling.f_back is not None and calling.f_code.co_filename.startswith(_PACKAGE):
         level, calling = level + 1, calling.f_back

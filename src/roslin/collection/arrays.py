@@ -138,7 +138,7 @@ def _filled(size: int) -> int:
 
 
 def _reserve(file: BinaryIO, size: int) -> None:
-    """A full disk refuses here; later, writing to the mapped memory would end the process."""
+    """Give a file its size. A full disk refuses it here; later, writing to the mapped memory would end the process."""
     file.flush()
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)

@@ -166,7 +166,7 @@ def _read_chant(store: Store) -> dict[str, _FacetField]:
 
 
 def _encoded(store: Store, name: str) -> tuple[Ints, list[str]]:
-    """(codes by melody, values by code) of a field."""
+    """(the code of each melody, the value of each code) in a field."""
     known: dict[str, int] = {}
     rows = store.connection.execute(f"SELECT {name} FROM folded ORDER BY number")  # noqa: S608 - our own names
     codes = (_UNKNOWN if value is None else known.setdefault(value, len(known)) for (value,) in rows)

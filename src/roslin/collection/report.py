@@ -76,7 +76,7 @@ class BuildReport:
         return Table.of(("melodies", "outcome", "reason"), rows)
 
     def to_json(self) -> str:
-        """All but the path of the collection, which can move."""
+        """All data except the path of the collection, which can move."""
         value: dict[str, Any] = {name: getattr(self, name) for name in ("taken", "with_warnings", "refused", "total")}
         value |= {"refusals": dict(self.refusals), "warnings": dict(self.warnings)}
         value["by_file"] = {file: [count.taken, count.refused] for file, count in self.by_file.items()}

@@ -11,7 +11,7 @@ import pickle
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -187,7 +187,7 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _melodies_in(folder: Path) -> int:
-    """0 where that is not known."""
+    """The number of melodies that the collection in a folder has, or 0 if it is not known."""
     try:
         with closing(files.connected(folder)) as database:
             ((count,),) = database.execute("SELECT value FROM about WHERE name = 'melodies'")
@@ -250,7 +250,7 @@ def _move(writer: Preparation, folder: Path, lists: Sequence[str]) -> None:
 
 @contextmanager
 def _told_when_full(folder: Path) -> Iterator[None]:
-    """Nothing has been published when the disk is full: the old state is as it was."""
+    """Report a full disk in one line. Nothing has been published then, and the old state remains."""
     try:
         yield
     except (sqlite3.OperationalError, OSError) as error:
@@ -262,8 +262,5 @@ def _clean(folder: Path) -> None:
     if not (folder / files.DATABASE).exists():
         files.remove_leftovers(folder, None)
         return
-    try:
-        with Store(folder) as store:
-            files.remove_leftovers(folder, store.about["token"])
-    except CollectionError:
-        return
+    with suppress(CollectionError), Store(folder) as store:
+        files.remove_leftovers(folder, store.about["token"])

@@ -86,12 +86,12 @@ class Certainty:
 
     @property
     def stricter(self) -> float:
-        """How many times smaller the doubt of a pair must be that is beyond doubt."""
+        """How many times smaller a doubt must be for a pair to be beyond doubt."""
         return _STRICTER_RADIUS if self.matcher else STRICTER
 
     @property
     def stricter_words(self) -> str:
-        """In words, after "at"."""
+        """The stricter level in words, to follow "at"."""
         if self.matcher:
             return _("half the radius")
         return _("a probability of {least}").format(least=_percent(self.level / self.stricter))

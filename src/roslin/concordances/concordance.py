@@ -210,7 +210,7 @@ def find_concordances(
     new: Numbers | None = None,
     earlier: EarlierPairs | None = None,
 ) -> Concordances:
-    """The concordances at a level, by their probability or by a radius. Pieces in the folder are not done again.
+    """The concordances at a level, by their probability or by a radius. Finished pieces in the folder are reused.
 
     `new`: only pairs with one of these melodies. `earlier`: only what is new since is compared with all.
     """

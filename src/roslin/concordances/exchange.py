@@ -210,7 +210,7 @@ def _write_graphml(found: Concordances, review: Review, file: IO[str]) -> None:
 
 
 def _data(letter: str, row: Row, columns: Mapping[str, type]) -> str:
-    """One that is empty is left out."""
+    """The attributes of a node or an edge, without the empty ones."""
     values = {name: row[name] for name in columns if row[name] != ""}
     texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.items()}
     return "".join(

@@ -256,7 +256,7 @@ class Review:
             return sorted(self._of_pair.get(pair_of(first_id, second_id), ()), key=_in_time_order)
 
     def state(self, first_id: str, second_id: str) -> PairState:
-        """Of two melodies, in either order."""
+        """The state of two melodies, in either order."""
         return state_of(self.history(first_id, second_id), self._is_earlier)
 
     def group_state(self, pairs: Iterable[Pair]) -> GroupState:

@@ -76,7 +76,7 @@ class Cluster:
 
 
 def _cores() -> int:
-    """Fewer than the computer has, in a container or a job."""
+    """The cores that this process may use: fewer than the computer has, in a container or a job."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

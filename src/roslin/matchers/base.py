@@ -154,7 +154,7 @@ class Matcher(Named, ABC):
         return likeness(self, query, among, place, float(self.distances_told(query, among, tell)[place]))
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation | None:
-        """None: there are no rules for it."""
+        """The explanation of a candidate with notes, or None if there are no rules for it."""
         del query, candidates, number
         return None
 

@@ -143,7 +143,7 @@ class _Edits(LineMatcher):
 
     @abstractmethod
     def _symbols(self, lines: Lines) -> tuple[list[Rows], Numbers]:
-        """(the notes that make each thing, its symbol)."""
+        """(the notes that make each thing, the symbol of each thing)."""
 
     def _moved(self, asked: Numbers, _stored: Numbers) -> Iterable[Numbers]:
         """The symbols of the query in every transposition that is tried."""

@@ -99,12 +99,12 @@ def _distances(run: Run, query: str) -> dict[str, float]:
 def contributions(
     distances: Floats, weights: Sequence[float], method: str, scale: str, depth: int | None = None
 ) -> Floats:
-    """(lists, documents) What each list gives each document; for "mnz", the first `depth` of a list are found."""
+    """(lists, documents) What each list adds to each document. "mnz" counts the first `depth` of a list as found."""
     weight = np.asarray(weights, dtype=np.float64)[:, None]
     is_there = ~np.isnan(distances)
     ranks = np.array([_ranks(row) for row in distances]).reshape(distances.shape) if method != "sum" else distances
     if method == "rrf":
-        return np.asarray(np.where(is_there, weight / (_RRF + ranks), 0.0))
+        return np.where(is_there, weight / (_RRF + ranks), 0.0)
     scores = np.array([scaled(row, scale) for row in distances]).reshape(distances.shape)
     if method == "sum":
         return np.asarray(weight * scores)

@@ -258,7 +258,7 @@ def _by_content(packed: Packed) -> Numbers:
 
 
 def _fingerprints(packed: Packed) -> npt.NDArray[np.uint64]:
-    """Of equal melodies each has its own."""
+    """A number for each melody, by its notes; of equal melodies each has its own."""
     notes, sizes = packed.notes, np.diff(packed.offsets)
     onsets = notes["onset_ticks"].astype(np.uint64)
     onsets -= np.repeat(onsets[np.minimum(packed.offsets[:-1], max(len(notes) - 1, 0))], sizes) if len(notes) else 0

@@ -164,8 +164,7 @@ class Engine(ABC):
     def keys(self, numbers: Numbers, bounds: Floats, best: Best, done: float) -> Floats:
         """The keys of these melodies, or infinity for one that cannot be among the best.
 
-        There are fewer keys than melodies if the time was over before the last. `done`: the share of all work done
-        then.
+        There are fewer keys than melodies if the time was over before the last. `done`: the share of all work by then.
         """
 
 
@@ -225,7 +224,7 @@ class _Comparing:
             if not len(chosen):
                 return
             if len(chosen) > size:
-                is_bounded = bounds[chosen].max() > -np.inf
+                is_bounded = bounds[chosen].max() != -np.inf
                 chosen = chosen[np.argpartition(bounds[chosen], size - 1)[:size] if is_bounded else np.arange(size)]
             is_open[chosen] = False
             keys = self.engine.keys(numbers[chosen], bounds[chosen], self.best, done)

@@ -176,7 +176,7 @@ class NoteAlignment(Matcher):
         return own, NoteColumns(others.pitches - np.repeat(moved, lengths), logs, others.weights)
 
     def _divisors(self, m: int, lengths: Numbers) -> Floats:
-        """For a query of m notes and candidates of these lengths."""
+        """The divisor of each score, for a query of m notes and candidates of these lengths."""
         return {
             "shorter": np.where(lengths > 0, np.minimum(lengths, m), m),
             "longer": np.maximum(lengths, m),
