@@ -110,12 +110,12 @@ def test_what_the_tables_say(outputs: Mapping[str, list[Any]]) -> None:
 
 def test_short_forms(outputs: Mapping[str, list[Any]]) -> None:
     assert shown(outputs, "note") == {"text/plain": "MelodyNote('G4', onset=0, duration=2)"}
-    assert shown(outputs, "campaign")["text/plain"].startswith("Campaign(2 systems, ")
-    assert shown(outputs, "evaluation")["text/plain"].startswith("Evaluation(2 systems, 4 measures, ")
+    assert shown(outputs, "campaign")["text/plain"].startswith("Campaign(2 matchers, ")
+    assert shown(outputs, "evaluation")["text/plain"].startswith("Evaluation(2 runs, 4 measures, ")
     assert shown(outputs, "collection")["text/plain"] == "Collection('starter.roslin', 243 melodies)"
     printed = outputs["printed"][0]["text"].splitlines()
     assert printed[0].startswith("demo-query: Roslin Castle, disguised: ")
-    assert printed[1].split() == ["system", "ADR", "AP", "R@10", "RR"]
+    assert printed[1].split() == ["matcher", "ADR", "AP", "R@10", "RR"]
 
 
 def test_files_stay_where_the_notebook_is(outputs: Mapping[str, list[Any]]) -> None:

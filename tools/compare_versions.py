@@ -413,7 +413,9 @@ def _without_times(text: str) -> str:
     text = re.sub(r'("program_sha256": )"\w+"', r"\1SUM", text)
     text = re.sub(r"\b[0-9a-f]{12,64}\b", "SUM", text)
     text = re.sub(r'"(ms|seconds|median|slowest|total|ms of \w+)": [\d.e-]+', r'"\1": TIME', text)
-    text = re.sub(r"(system\s+median\s+mean\s+slowest\s+all\s+)((?:\S+(?:\s+\d+\.\d+){4}\s*)+)", r"\1TIMES ", text)
+    text = re.sub(
+        r"((?:system|matcher)\s+median\s+mean\s+slowest\s+all\s+)((?:\S+(?:\s+\d+\.\d+){4}\s*)+)", r"\1TIMES ", text
+    )
     text = re.sub(r"(\d\.\d{4}\s+)\d+\.\d{1,4}(\s+\d{3,4}\s)", r"\1TIME\2", text)  # the column ms
     return re.sub(r"\d+(\.\d+)? (ms|s|seconds)\b", "TIME", text)
 

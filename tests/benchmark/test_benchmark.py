@@ -196,7 +196,7 @@ def test_every_task_is_listed() -> None:
 def test_quick_benchmark_by_command(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["benchmark", "--quick", "--matcher", "roslin", "-o", str(tmp_path)])
     assert result.exit_code == 0, result.output
-    assert result.stdout.splitlines()[1].split() == ["system", "starter", "typed", "sung"]
+    assert result.stdout.splitlines()[1].split() == ["matcher", "starter", "typed", "sung"]
     assert "sung, by low ability" in result.stdout
 
 

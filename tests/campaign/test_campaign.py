@@ -14,12 +14,19 @@ import pytest
 
 from roslin import Collection, Melody, run_campaign
 from roslin.campaign.campaign import Campaign
-from roslin.campaign.tables import all_remarks, main_tables, standings, tie_table
 from roslin.errors import ArgumentError, CollectionError, FormatError, MelodyError, NotationError, UnknownNameError
 from roslin.evaluate import evaluate
-from roslin.evaluate.disagreement import disagreements
+from roslin.evaluate.tables import disagreements
 from roslin.matchers import DP, Matcher
-from roslin.report.campaign import campaign_page, campaign_text, write_report
+from roslin.report.campaign import (
+    all_remarks,
+    campaign_page,
+    campaign_text,
+    main_tables,
+    standings,
+    tie_table,
+    write_report,
+)
 from roslin.represent.packed import Packed
 from roslin.starter import truth_path, tunes_path
 from roslin.truth import Truth, read_truth
@@ -429,8 +436,8 @@ def test_disagreement_by_hand() -> None:
 def test_the_page(whole: tuple[Campaign, Path], starter: Collection, tmp_path: Path) -> None:
     campaign, _ = whole
     page = campaign_page(campaign, starter)
-    assert "<h1>3 systems on starter.roslin</h1>" in page
-    for heading in ("Standings", "Is the difference real? (ADR)", "Query by query", "Where systems disagree most"):
+    assert "<h1>3 matchers on starter.roslin</h1>" in page
+    for heading in ("Standings", "Is the difference real? (ADR)", "Query by query", "Where matchers disagree most"):
         assert f"<h2>{heading}</h2>" in page
     assert page.count("fill-opacity=") == 3 * 18  # the heat map
     assert 'class="notation"' in page
@@ -440,7 +447,7 @@ def test_the_page(whole: tuple[Campaign, Path], starter: Collection, tmp_path: P
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/", "")
     text = campaign_text(campaign)
     best = standings(campaign).rows[0]
-    first = text[text.index("\nsystem ") :].splitlines()[2]
+    first = text[text.index("\nmatcher ") :].splitlines()[2]
     assert first.split()[:2] == [best["system"], f"{best['ADR']:.4f}"]
     assert write_report(campaign, starter, tmp_path).read_text("utf-8") == page
     assert (tmp_path / "report.txt").read_text("utf-8") == text
@@ -449,9 +456,9 @@ def test_the_page(whole: tuple[Campaign, Path], starter: Collection, tmp_path: P
 def test_the_page_of_one_system_has_nothing_to_compare(starter: Collection, tmp_path: Path) -> None:
     campaign = run_campaign(starter, SMALL, ["dp"], tmp_path)
     page = campaign_page(campaign, starter)
-    assert "<h1>1 system on starter.roslin</h1>" in page
+    assert "<h1>1 matcher on starter.roslin</h1>" in page
     assert "Is the difference real" not in page
-    assert "Where systems disagree" not in page
+    assert "Where matchers disagree" not in page
 
 
 def test_a_truth_in_which_no_query_counts(starter: Collection, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roslin import Campaign, Collection, Truth, load, run_campaign
-from roslin.campaign.tables import standings
+from roslin.report.campaign import standings
 
 FIRST = Truth({"melody-1": [["melody-2"], ["melody-3"]], "melody-2": [["melody-1"]]}, name="experts")
 
@@ -24,9 +24,10 @@ def campaign(three: Collection, folder: Path, *others: Truth) -> Campaign:
 
 def test_the_means_of_one_truth(three: Collection, tmp_path: Path) -> None:
     result = campaign(three, tmp_path / "out")
-    assert str(result) == str(result.evaluation)
-    assert repr(result) == "Campaign(2 systems, 2 queries, 1 truth)"
-    assert result._repr_html_() == result.evaluation._repr_html_()
+    assert result.to_table().rows == result.evaluation.to_table().rows
+    assert (str(result)[:7], str(result.evaluation)[:7]) == ("matcher", "run    ")
+    assert repr(result) == "Campaign(2 matchers, 2 queries, 1 truth)"
+    assert result._repr_html_() == result.evaluation._repr_html_().replace(">run<", ">matcher<")
     frame = result.to_frame()
     assert set(frame["truth"]) == {"experts"}
     assert frame.drop(columns="truth").equals(result.evaluation.to_frame())

@@ -37,7 +37,7 @@ def renamed_truth(truth: Truth, new: Mapping[str, str]) -> Truth:
 def renamed_values(
     asked: Campaign, truth: Truth, ids: Sequence[str], number: int, k: int, ties: str
 ) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
-    """(renamings, systems, measures) Means of lists that hold the whole collection, cut to k under new ids."""
+    """(renamings, matchers, measures) Means of lists that hold the whole collection, cut to k under new ids."""
     found = []
     for each in range(number):
         new = renaming(ids, each)
@@ -59,7 +59,7 @@ def _renamed(run: Run, new: Mapping[str, str], k: int) -> Run:
 def built_values(
     starter: Collection, truth: Truth, names: Sequence[str], number: int, k: int, folder: Path
 ) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]] | None:
-    """(renamings, systems, measures) Means of campaigns on collections that were built under new ids."""
+    """(renamings, matchers, measures) Means of campaigns on collections that were built under new ids."""
     found = []
     for each in range(number):
         new = renaming(starter.ids(), each)
@@ -92,7 +92,7 @@ def test_the_order_of_ids_is_not_that_of_the_truth() -> None:
 
 @pytest.mark.long
 def test_the_headline_does_not_depend_on_ids(starter: Collection, tmp_path: Path) -> None:
-    """Twenty renamings of two systems."""
+    """Twenty renamings of two matchers."""
     asked = run_campaign(starter, TRUTH, SYSTEMS, tmp_path / "whole", k=len(starter))
     expected = renamed_values(asked, TRUTH, starter.ids(), 20, 30, "expected")
     assert expected.shape == (20, 2, 4)

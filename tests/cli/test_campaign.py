@@ -37,7 +37,7 @@ def test_from_made_queries_to_the_report(folder: Path) -> None:
     command = second.removeprefix("Next: roslin ").split()
     done = roslin(*command, "--matcher", "dp", "--matcher", "dp(place='inside')", "-o", "out", folder=folder)
     lines = done.stdout.splitlines()
-    assert lines[0].split() == ["system", "ADR", "low", "high", "AP", "R@10", "RR", "ms", "tied", "reference"]
+    assert lines[0].split() == ["matcher", "ADR", "low", "high", "AP", "R@10", "RR", "ms", "tied", "reference"]
     assert sorted(line.split()[0] for line in lines[1:]) == ["dp", "dp(place='inside')"]
     assert done.stderr == "runs written to out/runs, report to out/report.html\n"
     assert sorted(path.name for path in (folder / "out").iterdir()) == [

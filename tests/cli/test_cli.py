@@ -182,7 +182,7 @@ def test_demo(tmp_path: Path) -> None:
     assert page.count('class="notation"') == len(rows) + 1
     assert "Building the starter collection" in done.stderr
     report = (tmp_path / "out" / "campaign" / "report.html").read_text("utf-8")
-    assert f"<h1>{len(MATCHERS)} systems on starter.roslin</h1>" in report
+    assert f"<h1>{len(MATCHERS)} matchers on starter.roslin</h1>" in report
     roslin("demo", "--output", tmp_path / "out")  # again, over what is there
 
 

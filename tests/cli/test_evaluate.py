@@ -37,7 +37,7 @@ def rows(folder: Path, *arguments: object) -> dict[str, list[dict[str, object]]]
 def test_a_table_of_means_with_intervals(folder: Path) -> None:
     done = roslin("evaluate", "truth.qrel", "good.run", "poor.run", folder=folder)
     lines = done.stdout.splitlines()
-    assert lines[0].split() == ["system", "measure", "mean", "low", "high", "queries"]
+    assert lines[0].split() == ["run", "measure", "mean", "low", "high", "queries"]
     assert [line.split()[1] for line in lines[1:5]] == list(DEFAULT_MEASURES)
     # good, q1: 1, 1, 2/3: (1 + 1 + 2/3) / 3 = 0.8889; q2: 1.
     assert lines[1].split() == ["good", "ADR", "0.9444", "0.0193", "0.9999", "2"]
@@ -82,7 +82,7 @@ def test_comparisons(folder: Path) -> None:
     (said,) = found["reach"]
     assert (said["queries"], said["pairs"], said["smallest_p"]) == (2, 1, 0.5)
     said_in_words = str(said["sentence"])
-    assert said_in_words.startswith("No difference can be shown at 5 % with 2 queries, whatever the systems do")
+    assert said_in_words.startswith("No difference can be shown at 5% with 2 queries, whatever the results")
     assert said_in_words in table
     message = roslin("evaluate", "truth.qrel", "good.run", "--compare", code=2, folder=folder).stderr
     assert message.endswith("roslin: a comparison needs at least two runs\n")
@@ -98,7 +98,7 @@ def test_planned_comparisons(folder: Path) -> None:
     assert found["reach"][0]["pairs"] == 2
     page = roslin("evaluate", *files, "--against", "poor", "--format", "html", folder=folder).stdout
     assert "What can be shown" in page
-    assert "No difference can be shown at 5 % with 2 queries" in page
+    assert "No difference can be shown at 5% with 2 queries" in page
     assert "third is ahead of good" not in page
     refused = roslin("evaluate", *files, "--against", "nobody", code=2, folder=folder).stderr
     assert "'nobody'" in refused
@@ -123,7 +123,7 @@ def test_ties(folder: Path) -> None:
     said = roslin("evaluate", "truth.qrel", "tied.run", *options, folder=folder).stderr.splitlines()
     assert said == [
         "ties matter for the ADR of tied, values are means over all orders of tied scores: "
-        "tied 0.903, worst 0.861, best 0.944 (33 % tied)",
+        "tied 0.903, worst 0.861, best 0.944 (33% tied)",
         "the best and worst order of ties is not known for RBO, Compat: left out",
     ]
     message = roslin(
@@ -269,7 +269,7 @@ def test_silence_is_not_praised(folder: Path) -> None:
 def test_the_level_is_shown_as_it_is(folder: Path) -> None:
     options = ("--per-query", "--level", "0.996")
     done = roslin("evaluate", "truth.qrel", "good.run", *options, folder=folder)
-    assert "with 99.6 % confidence intervals" in done.stdout
+    assert "with 99.6% confidence intervals" in done.stdout
 
 
 @pytest.mark.long
@@ -292,7 +292,7 @@ def test_other_formats(folder: Path) -> None:
     assert (folder / "tables" / "means.tsv").read_text().splitlines()[1].startswith("good\tADR\t")
     assert (folder / "tables" / "per_query.tsv").read_text().splitlines()[0] == "query\tmeasure\tgood"
     latex = roslin("evaluate", "truth.qrel", "good.run", "-m", "bpref_10", "--format", "latex", folder=folder).stdout
-    assert "system & bpref\\_10 \\\\" in latex
+    assert "run & bpref\\_10 \\\\" in latex
     assert re.search(r"good & \d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\] \\\\", latex)
     assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == 1
 

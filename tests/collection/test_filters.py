@@ -101,11 +101,11 @@ def test_the_white_cockade_chain(database: sqlite3.Connection) -> None:
     assert str(report) == "\n".join(
         [
             "9 melodies.",
-            "Pitch range between an octave and a minor tenth (12 to 15 semitones). Removed 4 (44 %), 5 left.",
-            "Largest interval between a minor sixth and a major sixth (8 to 9 semitones). Removed 1 (20 %), 4 left.",
-            "Duration ratio at most 0.51 (shortest note to longest note). Removed 1 (25 %), 3 left.",
+            "Pitch range between an octave and a minor tenth (12 to 15 semitones). Removed 4 (44%), 5 left.",
+            "Largest interval between a minor sixth and a major sixth (8 to 9 semitones). Removed 1 (20%), 4 left.",
+            "Duration ratio at most 0.51 (shortest note to longest note). Removed 1 (25%), 3 left.",
             'Contains "fifth up, third down, unison, sixth up" or "third up, unison, unison, sixth up". '
-            "Removed 1 (33 %), 2 left.",
+            "Removed 1 (33%), 2 left.",
         ]
     )
 
@@ -262,10 +262,10 @@ def test_filters_on_an_empty_collection(database: sqlite3.Connection) -> None:
 
 def test_percentages_never_round_to_all_or_nothing() -> None:
     step = f.note_count(1)
-    assert str(f.FilterStep(step, 999, 1)) == "Number of notes at least 1. Removed 999 (over 99 %), 1 left."
-    assert str(f.FilterStep(step, 1, 999)).endswith("Removed 1 (under 1 %), 999 left.")
-    assert str(f.FilterStep(step, 5, 0)).endswith("Removed 5 (100 %), 0 left.")
-    assert str(f.FilterStep(step, 0, 5)).endswith("Removed 0 (0 %), 5 left.")
+    assert str(f.FilterStep(step, 999, 1)) == "Number of notes at least 1. Removed 999 (over 99%), 1 left."
+    assert str(f.FilterStep(step, 1, 999)).endswith("Removed 1 (under 1%), 999 left.")
+    assert str(f.FilterStep(step, 5, 0)).endswith("Removed 5 (100%), 0 left.")
+    assert str(f.FilterStep(step, 0, 5)).endswith("Removed 0 (0%), 5 left.")
     assert f.FilterStep(step, 1, 3).percent_removed == 25
 
 

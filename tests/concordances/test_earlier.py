@@ -162,7 +162,7 @@ def test_whoever_stops_a_full_comparison_may_go_on_since(tunes: list[Melody], be
 def test_a_looser_level_than_before(before: Path) -> None:
     earlier = earlier_pairs(before)
     earlier.check(Certainty(FARTHEST_DOUBT))
-    with pytest.raises(ArgumentError, match="at least 10 %, and must go as far as a probability of at least 5 %"):
+    with pytest.raises(ArgumentError, match="at least 10%, and must go as far as a probability of at least 5%"):
         earlier.check(Certainty(0.95))
 
 

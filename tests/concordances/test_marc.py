@@ -105,7 +105,7 @@ def test_an_accepted_pair_is_a_field_in_both_records(store: Store, review: Revie
         "1000": [
             {
                 "i": "Concordant source",
-                "n": "PL-SA 318/A. Incipit 1.1.1 here, 1.2.1 there: distance 0.031, a probability of 99.7 %. "
+                "n": "PL-SA 318/A. Incipit 1.1.1 here, 1.2.1 there: distance 0.031, a probability of 99.7%. "
                 f"Accepted by M. Weiss, {day}: same bass, too.",
                 "w": "2000",
                 "4": "rdau:P60191",
@@ -114,7 +114,7 @@ def test_an_accepted_pair_is_a_field_in_both_records(store: Store, review: Revie
         "2000": [
             {
                 "i": "Concordant source",
-                "n": "D-Dl Mus. 1. Incipit 1.2.1 here, 1.1.1 there: distance 0.031, a probability of 99.7 %. "
+                "n": "D-Dl Mus. 1. Incipit 1.2.1 here, 1.1.1 there: distance 0.031, a probability of 99.7%. "
                 f"Accepted by M. Weiss, {day}: same bass, too.",
                 "w": "1000",
                 "4": "rdau:P60191",
@@ -176,7 +176,7 @@ def test_notes_are_short_or_by_a_template(store: Store, review: Review) -> None:
     day = accept(review, (A, B), note="same bass").time[:10]
     found = found_pairs(store, (A, B, 0.03125, 0.000213))
     assert noted(marc.patches_of(found, review)) == (
-        f"PL-SA 318/A. Incipit 1.1.1 = 1.2.1. A probability of 99.7 %. Accepted by M. Weiss, {day}."
+        f"PL-SA 318/A. Incipit 1.1.1 = 1.2.1. A probability of 99.7%. Accepted by M. Weiss, {day}."
     )
     assert (
         noted(marc.patches_of(found, review, note="{library}: {record}|{title}|{composer} x|see"))

@@ -370,8 +370,8 @@ def test_words_of_a_level() -> None:
         "perhaps",
     ]
     assert Certainty(0.1).word(0.9) == "no more alike than chance"
-    assert Certainty.of("0.95").stricter_words == "a probability of 99.5 %"
-    assert Certainty(0.1).number(0.0999) == "90 %"
+    assert Certainty.of("0.95").stricter_words == "a probability of 99.5%"
+    assert Certainty(0.1).number(0.0999) == "90%"
 
 
 def test_a_probability_grows_with_certainty_and_with_nearness() -> None:

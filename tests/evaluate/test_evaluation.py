@@ -100,7 +100,7 @@ def test_bad_input(call: Any, message: str) -> None:
 
 def test_names_are_listed() -> None:
     result = evaluate(TRUTH, {"good": GOOD}, "ADR")
-    with pytest.raises(UnknownNameError, match="unknown system 'bad'; known: good"):
+    with pytest.raises(UnknownNameError, match="unknown run 'bad'; known: good"):
         result.of("bad", "ADR")
     with pytest.raises(UnknownNameError, match="unknown measure of this evaluation 'AP'; known: ADR"):
         result.of("good", "AP")

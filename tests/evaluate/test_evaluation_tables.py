@@ -24,11 +24,11 @@ def result() -> Evaluation:
 
 def test_it_prints_as_a_table_of_means(result: Evaluation) -> None:
     assert str(result).splitlines() == [
-        "system      RR     P@2",
-        "good    1.0000  0.7500",
-        "poor    0.5000  0.5000",
+        "run       RR     P@2",
+        "good  1.0000  0.7500",
+        "poor  0.5000  0.5000",
     ]
-    assert repr(result) == "Evaluation(2 systems, 2 measures, 2 queries)"
+    assert repr(result) == "Evaluation(2 runs, 2 measures, 2 queries)"
     assert "<caption>experts: means over 2 queries</caption>" in result._repr_html_()
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from roslin.errors import ArgumentError
 from roslin.evaluate import evaluate, measure
-from roslin.evaluate.disagreement import judged_at, judged_table
 from roslin.evaluate.significance import letter, lettered_latex, worse_than
+from roslin.evaluate.tables import judged_at, judged_table
 from roslin.truth import Truth
 
 RELEVANCE = {"q": {"a": 2, "b": 1, "n": 0}, "r": {"c": 1}}
@@ -49,7 +49,7 @@ def test_letters() -> None:
     assert r"a & good\_1 & \textbf{.983}$^{c}$ & .033 \\" in table
     assert r"c & poor & .333 & 2.333 \\" in table
     assert table.count("tabular") == 2
-    assert "% Means over 30 queries; a letter: better than that system at 5 %, all pairs" in table
+    assert "% Means over 30 queries; a letter: better than that run at 5%, all pairs" in table
     alone = lettered_latex(evaluate(truth, {"only": good}, "Inversions"))
     assert r"a & only & .000 \\" in alone
     assert [letter(place) for place in (0, 25, 26, 53)] == ["a", "z", "aa", "bb"]

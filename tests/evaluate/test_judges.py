@@ -9,7 +9,7 @@ import pytest
 
 from roslin.errors import ArgumentError
 from roslin.evaluate import Evaluation, evaluate
-from roslin.evaluate.disagreement import Judges, with_judges
+from roslin.evaluate.evaluation import Judges, with_judges
 from roslin.evaluate.exchanges import mean_intervals
 from roslin.evaluate.tables import means, means_by_measure, remarks
 from roslin.report.evaluation import evaluation_page
@@ -33,7 +33,7 @@ def judged(rankings: Rankings, panels: int = 20, seed: int = 2005) -> tuple[Eval
 
 
 def test_deviations_by_hand() -> None:
-    # Three panels, one system, one measure, two queries: once they move together, once against each other.
+    # Three panels, one run, one measure, two queries: once they move together, once against each other.
     together, apart = (np.array(rows)[:, None, None, :] for rows in ([[0, 0], [0.5, 0.5], [1, 1]], [[0, 1], [1, 0]]))
     found = Judges(together, 5)
     assert found.means[:, 0, 0].tolist() == [0, 0.5, 1]

@@ -274,7 +274,7 @@ def test_overlap_with_other_views_of_ties() -> None:
         assert average_overlap([[1], [2]], [1, 2], ties=ties) == pytest.approx(1.0)
 
 
-# -- between systems --------------------------------------------------------------------------------------------------
+# -- between runs -----------------------------------------------------------------------------------------------------
 
 
 def test_kendall_with_ties_is_that_of_scipy() -> None:
@@ -304,7 +304,7 @@ def test_tau_ap_weighs_the_top() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: tau_ap({"a": 1, "b": 1}, {"a": 1, "b": 2}), "not defined for systems with equal values"),
+        (lambda: tau_ap({"a": 1, "b": 1}, {"a": 1, "b": 2}), "not defined for runs with equal values"),
         (lambda: kendall_tau({"a": 1}, {"b": 1}), "only one has a, b"),
         (lambda: kendall_tau({"a": math.nan}, {"a": 1}), "a value is NaN"),
         (lambda: kendall_tau({"a": 1}, {"a": 1}, variant="c"), "variant must be 'a' or 'b'"),

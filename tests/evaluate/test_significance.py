@@ -191,7 +191,7 @@ def test_any_false_alarm_is_as_rare_as_promised() -> None:
 
 
 def test_all_pairs_together_show_what_holm_cannot() -> None:
-    """24 systems on 11 queries, as at MIREX 2005: one wins every query by far."""
+    """24 runs on 11 queries, as at MIREX 2005: one wins every query by far."""
     chance = np.random.default_rng(2005)
     values = chance.uniform(0.1, 0.3, (24, 11))
     values[0] += 0.65
@@ -203,7 +203,7 @@ def test_all_pairs_together_show_what_holm_cannot() -> None:
     assert all(each.is_shown and each.low_all > 0 for each in first)
     said = reach(found)
     assert (said.pairs, said.queries, said.smallest_p, said.smallest_holm) == (276, 11, 2 / 2**11, 276 * 2 / 2**11)
-    assert said.sentence.startswith(f"{said.shown} of 276 pairs differ in {said.measure} at 5 %, all pairs counted")
+    assert said.sentence.startswith(f"{said.shown} of 276 pairs differ in {said.measure} at 5%, all pairs counted")
     assert "After Holm no pair could" in said.sentence
     assert "the smallest p of 11 queries is 0.00098, and 0.27 after the correction" in said.sentence
     assert said.sentence.endswith("planned before looking, show more: roslin evaluate --against NAME.")
@@ -245,7 +245,7 @@ def test_five_queries_can_show_nothing() -> None:
         "good is ahead of bad by 1.000 in RR; 5 queries are too few to show any difference, p = 0.062."
     )
     assert reach([pair]).sentence == (
-        "No difference can be shown at 5 % with 5 queries, whatever the systems do: 6 queries are the fewest that can "
+        "No difference can be shown at 5% with 5 queries, whatever the results: 6 queries are the fewest that can "
         "show any difference."
     )
     assert [needed_queries(alpha) for alpha in (0.5, 0.1, 0.05, 0.01)] == [3, 5, 6, 8]
@@ -259,12 +259,12 @@ def test_reach_of_nothing() -> None:
 
 
 def test_too_few_queries_for_so_many_different_pairs() -> None:
-    """Six queries reach 5 % in one pair. Among many pairs, every way of turning them round lets some pair win all."""
+    """Six queries reach 5% in one pair. Among many pairs, every way of turning them round lets some pair win all."""
     chance = np.random.default_rng(1)
     truth = {f"q{k}": [[f"r{k}"]] for k in range(6)}
     found = compare(with_values(truth, chance.binomial(1, 0.5, (24, 6)).astype(np.float64)))
     assert all(each.detectable == math.inf for each in found)
-    assert reach(found).sentence.startswith("No pair of these 276 pairs can be shown to differ at 5 % with 6 queries.")
+    assert reach(found).sentence.startswith("No pair of these 276 pairs can be shown to differ at 5% with 6 queries.")
 
 
 def test_detectable_is_at_the_level_of_all_pairs() -> None:
@@ -363,14 +363,14 @@ def test_effect_sizes() -> None:
     assert effect_size(np.array([1.0, 1.0]), np.array([1.0, 1.0])) == 0.0
     assert effect_size(np.array([1.0, 1.0]), np.array([2.0, 2.0])) == -math.inf
     assert math.isnan(effect_size(np.array([1.0]), np.array([2.0])))
-    with pytest.raises(ArgumentError, match="both systems need one value per query"):
+    with pytest.raises(ArgumentError, match="both runs need one value per query"):
         effect_size(np.array([1.0]), np.array([1.0, 2.0]))
     with pytest.raises(ArgumentError, match="a value is NaN"):
         permutation_test(np.array([math.nan]), np.array([1.0]))
 
 
 def test_the_detectable_difference_is_detected_in_eight_of_ten() -> None:
-    """Simulated: differences with exactly this mean, a t test at 5 %."""
+    """Simulated: differences with exactly this mean, a t test at 5%."""
     from scipy.stats import ttest_1samp
 
     chance = np.random.default_rng(6)

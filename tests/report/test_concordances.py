@@ -177,15 +177,15 @@ def test_disagreements_come_first_then_names_then_libraries(groups: list[GroupSu
 
 def test_how_sure_a_group_is_is_said_in_words(groups: list[GroupSummary]) -> None:
     chain, pair = groups[0], groups[1]
-    assert chain.certainty_words == "The weakest of its pairs is rated “probably”: a probability of 78 %."
+    assert chain.certainty_words == "The weakest of its pairs is rated “probably”: a probability of 78%."
     assert chain.stability_words == (
-        "Not stable: at a probability of 95 % only 17% of its pairs of melodies stay together."
+        "Not stable: at a probability of 95% only 17% of its pairs of melodies stay together."
     )
     assert chain.weak_links[0] == (
-        "Only the resemblance of 400-1.1.1 and 402-1.1.1 links 2 melodies with 2 others: a probability of 95 %."
+        "Only the resemblance of 400-1.1.1 and 402-1.1.1 links 2 melodies with 2 others: a probability of 95%."
     )
     assert len(chain.weak_links) == 2
-    assert pair.stability_words == "At a probability of 95 % it would still be found."
+    assert pair.stability_words == "At a probability of 95% it would still be found."
     assert pair.weak_links == ()
 
 
@@ -238,7 +238,7 @@ def test_the_page_needs_nothing_and_escapes_everything(page: str) -> None:
 def test_the_page_says_what_was_compared_and_how_sure_it_is(page: str, found: Concordances) -> None:
     said = compared_words(found)
     assert said[0].startswith("10 melodies of tunes.roslin were compared with each other, using roslin(compare='both')")
-    assert "A pair counts if it has a probability of at least 50 % of being the same tune" in said[1]
+    assert "A pair counts if it has a probability of at least 50% of being the same tune" in said[1]
     assert "2 pairs of the 7 found here have sources that name different composers" in said[1]
     part = replace(found.pairs, is_exact=False, is_all=False)
     said = compared_words(Concordances(found.store, part))

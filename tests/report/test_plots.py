@@ -1,4 +1,4 @@
-"""Plots of systems, read back as XML: every mark stands where its number says."""
+"""Plots of runs, read back as XML: every mark stands where its number says."""
 
 from __future__ import annotations
 

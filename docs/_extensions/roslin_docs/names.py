@@ -36,7 +36,6 @@ TITLES = {
     "roslin.evaluate.evaluation": "Whole runs",
     "roslin.evaluate.significance": "Intervals and comparisons",
     "roslin.evaluate.exchanges": "Intervals and comparisons",
-    "roslin.evaluate.judges": "Intervals and comparisons",
     "roslin.truth.ranktests": "Intervals and comparisons",
     "roslin.evaluate.measures.base": "Metrics as values",
     "roslin.evaluate.measures.adr": "Average Dynamic Recall",

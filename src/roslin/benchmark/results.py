@@ -24,6 +24,7 @@ import numpy as np
 from roslin.api import Collection
 from roslin.benchmark.tasks import TASKS, QuerySet, Sources
 from roslin.campaign import run_campaign
+from roslin.campaign.campaign import MATCHERS
 from roslin.collection.files import write_text
 from roslin.display.table import Table
 from roslin.errors import ArgumentError, FormatError, UnknownNameError
@@ -86,22 +87,22 @@ class Benchmark:
 
     @property
     def systems(self) -> list[str]:
-        """The best mean over all columns first. Systems that lack columns follow."""
+        """The best mean over all columns first. Matchers that lack columns follow."""
         names = dict.fromkeys(each.system for each in self.results)
         of = {name: [each.mean for each in self.results if each.system == name] for name in names}
         return sorted(names, key=lambda name: (-len(of[name]), -float(np.mean(of[name]))))
 
     def to_table(self, field: str = "mean") -> Table:
-        """A row for each system, a column for each column of the tasks. `field` is a field of `Result`."""
+        """A row for each matcher, a column for each column of the tasks. `field` is a field of `Result`."""
         values = {(each.system, each.column): getattr(each, field) for each in self.results}
         rows = [(name, *(values.get((name, column)) for column in self.columns)) for name in self.systems]
         titles = {"mean": "Mean average precision", "first": "Share of queries whose answer comes first",
                   "milliseconds": "Milliseconds of a query (median)"}  # fmt: skip
         key = {"mean": "precision", "first": "first", "milliseconds": "time"}[field]
-        return Table.of(("system", *self.columns), rows, titles[field], key=key)
+        return Table.of(("system", *self.columns), rows, titles[field], key=key, headings=MATCHERS)
 
     def by_task(self) -> Table:
-        """The mean over the columns of each task that a system has done."""
+        """The mean over the columns of each task that a matcher has done."""
         of: dict[str, dict[str, list[float]]] = {}
         for each in self.results:
             of.setdefault(each.system, {}).setdefault(each.column.partition(",")[0], []).append(each.mean)
@@ -110,10 +111,16 @@ class Benchmark:
             (name, *(float(np.mean(of[name][task])) if task in of[name] else None for task in tasks))
             for name in self.systems
         ]
-        return Table.of(("system", *tasks), rows, "Mean average precision, mean of the columns of a task", key="tasks")
+        return Table.of(
+            ("system", *tasks),
+            rows,
+            "Mean average precision, mean of the columns of a task",
+            key="tasks",
+            headings=MATCHERS,
+        )
 
     def ahead(self) -> Table:
-        """For each column the best system, and the default matcher."""
+        """For each column the best matcher, and the default matcher."""
         rows = []
         for column, about in self.columns.items():
             found = sorted((each for each in self.results if each.column == column), key=lambda each: -each.mean)

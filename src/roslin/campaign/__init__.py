@@ -1,11 +1,4 @@
-"""Campaigns: many systems, the same queries, one report.
-
-campaign       every query to every system, the evaluation of the lists, and their provenance
-asking         the queries and truths, checked before the first search; one list; lists that are finished, on disk
-tables         standings, pairs, ties, times and disagreements
-fitting        members and weights of a fusion, fitted with cross-validation
-made_queries   queries with known mistakes, after MIREX 2007
-"""
+"""Campaigns: many matchers, the same queries, one report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries put to systems: what is asked, how a list of k documents is made of the answer, and lists kept on disk.
+"""Queries put to matchers: what is asked, how a list of k documents is made of the answer, and lists kept on disk.
 
 Documents at the same distance are in the list all or not at all, because only their ids could put them in order. So
 a list whose k-th document is tied continues to the end of the tie. A tie that would make it more than `LONGEST` times
@@ -46,7 +46,7 @@ Share = tuple[float, float]  # where a question begins and ends in all the work,
 
 @dataclass(frozen=True, slots=True)
 class CampaignQuery:
-    """A system, and a query with its id. `is_left_out`: the query itself is omitted from its list."""
+    """A matcher, and a query with its id. `is_left_out`: the query itself is omitted from its list."""
 
     matcher: Matcher
     id: str
@@ -55,7 +55,7 @@ class CampaignQuery:
 
 
 def ask(question: CampaignQuery, collection: Store, k: int, work: Work | None = None) -> Ranking:
-    """The list of a system with the time for the first k results, or the reason why it refuses the query."""
+    """The list of a matcher with the time for the first k results, or the reason why it refuses the query."""
     itself = frozenset([question.id] if question.is_left_out else [])
 
     def first(wanted: int) -> tuple[Sequence[str], Sequence[float]]:
@@ -104,7 +104,7 @@ def answers_here(
     warm = set[str]()
     for each, share in zip(questions, shares, strict=True):
         told = _within(progress, share, f"{each.matcher!r}, {each.id}")
-        if repr(each.matcher) not in warm:  # the first search of a system may make an index: no query's own time
+        if repr(each.matcher) not in warm:  # the first search of a matcher may make an index: no query's own time
             ask(each, collection, k, Work(threads, progress=told))
             warm.add(repr(each.matcher))
         yield ask(each, collection, k, Work(threads, progress=told))
@@ -278,8 +278,8 @@ def missing_documents(collection: Store, truths: Sequence[Truth]) -> list[str]:
 
 # -- finished lists ----------------------------------------------------------------------------------------------------
 #
-# One row for each system and query, in a SQLite file. A row is written in one transaction when its list is complete, so
-# a killed process loses no finished list. Its key is the checksum of everything that the list depends on.
+# One row for each matcher and query, in a SQLite file. A row is written in one transaction when its list is complete: a
+# killed process loses no finished list. Its key is the checksum of everything that the list depends on.
 
 
 _TABLE = """CREATE TABLE IF NOT EXISTS answers (

@@ -1,4 +1,4 @@
-"""A campaign: several systems, the same queries, the same collection, one or more truths.
+"""A campaign: several matchers, the same queries, the same collection, one or more truths.
 
     with Collection("mine.roslin") as collection:
         campaign = run_campaign(collection, ["truth.qrel"], ["twv", "dp"], "campaign")
@@ -6,7 +6,7 @@
 
 The folder gets
 
-    runs/NAME.run       one TREC run for each system
+    runs/NAME.run       one TREC run for each matcher
     campaign.json       where they come from: versions, parameters, checksums of collection, queries, truths and runs
     finished.sqlite     every list that is complete, with the time that it took; a second start continues from there
 
@@ -23,10 +23,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -50,8 +49,8 @@ from roslin.deadline import Work
 from roslin.display.table import FrameLibrary, Table, frame
 from roslin.display.text import counted
 from roslin.errors import ArgumentError
-from roslin.evaluate.evaluation import Evaluation, evaluate
-from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, measure
+from roslin.evaluate.evaluation import Evaluation, quietly
+from roslin.evaluate.measures.base import Measure, measure
 from roslin.evaluate.rankings import without
 from roslin.matchers import Matcher, matcher
 from roslin.melody import Melody
@@ -64,6 +63,7 @@ from roslin.types import Progress
 # The measure of MIREX 2005 first; then those by which known items and works in several sources are judged.
 CAMPAIGN_MEASURES = ("ADR", "AP", "R@10", "RR")
 DEPTH = 100
+MATCHERS = {"system": "matcher"}  # the heading of that column; programs read it under its own name
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._=]+")
 
@@ -111,9 +111,9 @@ class Campaign:
     >>> folder = TemporaryDirectory()
     >>> three = Collection.build(load("'4CDEC\\n'4CDEF\\n''4GFED"), f"{folder.name}/three.roslin")
     >>> print(run_campaign(three, {"melody-1": [["melody-2"]]}, ["dp", "p3"], folder.name, measures=["RR"]))
-    system      RR
-    dp      1.0000
-    p3      1.0000
+    matcher      RR
+    dp       1.0000
+    p3       1.0000
     >>> three.close(); folder.cleanup()
     """
 
@@ -129,7 +129,7 @@ class Campaign:
         return self.evaluations[0]
 
     def to_table(self) -> Table:
-        """The means: a row for each system, a column for each metric under the first truth, then under the others."""
+        """The means: a row for each matcher, a column for each metric under the first truth, then under the others."""
         table = self.evaluation.to_table()
         columns, rows = list(table.columns), [dict(row) for row in table.rows]
         for name, other in zip(self._truth_names[1:], self.evaluations[1:], strict=True):
@@ -139,7 +139,7 @@ class Campaign:
                 columns.append(column)
                 for row, found in zip(rows, means.rows, strict=True):
                     row[column] = found[measure_name]
-        return Table(tuple(columns), tuple(rows), table.title)
+        return Table(tuple(columns), tuple(rows), table.title, headings=MATCHERS)
 
     def to_frame(self, library: FrameLibrary = "pandas") -> Any:
         """Every value as a data frame: truth, system, measure, query, value. The means: `to_table().to_frame()`."""
@@ -154,7 +154,7 @@ class Campaign:
     def with_ties(self, ties: str) -> Self:
         """The same lists with another rule for tied documents: expected, given or trec."""
         evaluations = tuple(
-            _quietly(each.truth, each.runs, each.measures, ties=ties, same_id=each.same_id) for each in self.evaluations
+            quietly(each.truth, each.runs, each.measures, ties=ties, same_id=each.same_id) for each in self.evaluations
         )
         return replace(self, evaluations=evaluations)
 
@@ -164,8 +164,8 @@ class Campaign:
         return [each.truth.name or f"truth {number}" for number, each in enumerate(self.evaluations, start=1)]
 
     def __repr__(self) -> str:
-        systems, queries = counted(len(self.systems), "system"), counted(len(self.queries), "query", "queries")
-        return f"Campaign({systems}, {queries}, {counted(len(self.evaluations), 'truth')})"
+        matchers, queries = counted(len(self.systems), "matcher"), counted(len(self.queries), "query", "queries")
+        return f"Campaign({matchers}, {queries}, {counted(len(self.evaluations), 'truth')})"
 
     def __str__(self) -> str:
         return str(self.to_table())
@@ -224,7 +224,13 @@ def run_campaign(
     evaluations = _evaluate(known, systems, wanted, itself)
     provenance = {
         **program_versions(),
-        "collection": _about_collection(collection, collection_checksum),
+        "collection": {
+            "name": collection.path.name,
+            "melodies": len(collection),
+            "notes": int(collection.about["notes"]),
+            "written": collection.about["written"],
+            "sha256": collection_checksum,
+        },
         "queries": {"from": _origin(queries), "number": len(asked), "sha256": checksum(*map(_text_of, asked.values()))},
         "truths": [about for _, about in about_truths],
         "k": k,
@@ -268,7 +274,7 @@ def _identities(questions: Sequence[CampaignQuery], collection_checksum: str, k:
         else checksum(
             versions,
             collection_checksum,
-            json.dumps(_parameters(each.matcher), default=repr),
+            json.dumps(each.matcher.parameters, default=repr),
             each.matcher.name,
             code,
             f"{k} with whole ties, at most {LONGEST} times as many",
@@ -306,8 +312,8 @@ def _evaluate(
     runs = [system.run for system in systems]
     first, *others = truths
     return (
-        _quietly(first, [_lists(run, first, itself) for run in runs], measures),
-        *(_quietly(truth, [_lists(run, truth, itself) for run in runs], measures[:1]) for truth in others),
+        quietly(first, [_lists(run, first, itself) for run in runs], measures),
+        *(quietly(truth, [_lists(run, truth, itself) for run in runs], measures[:1]) for truth in others),
     )
 
 
@@ -324,14 +330,8 @@ def _lists(run: Run, truth: Truth, itself: Set[str]) -> Run:
     )
 
 
-def _quietly(truth: Truth, runs: Sequence[Run], measures: Sequence[Measure], **rules: str) -> Evaluation:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyTruthWarning)  # the report shows it, with the names of the queries
-        return evaluate(truth, list(runs), measures, **rules)
-
-
 def _remarks(systems: Sequence[System], k: int) -> Iterator[str]:
-    """The queries that a system refused, and the lists that end at a tie."""
+    """The queries that a matcher refused, and the lists that end at a tie."""
     for system in systems:
         for query, reason in system.refused.items():
             yield f"{system.name} cannot take query {query}: {reason}; counted as an empty list"
@@ -354,20 +354,10 @@ def _origin(queries: object) -> str:
     return "the collection" if queries is None else "memory"
 
 
-def _about_collection(collection: Store, sha256: str) -> dict[str, Any]:
-    return {
-        "name": collection.path.name,
-        "melodies": len(collection),
-        "notes": int(collection.about["notes"]),
-        "written": collection.about["written"],
-        "sha256": sha256,
-    }
-
-
 def _about(system: System, run_sha256: str) -> dict[str, Any]:
     return {
         "name": system.name,
-        "parameters": _parameters(system.matcher),
+        "parameters": system.matcher.parameters,
         "reference": system.matcher.reference,
         "run": system.file,
         "sha256": run_sha256,
@@ -375,10 +365,6 @@ def _about(system: System, run_sha256: str) -> dict[str, Any]:
         "lists_cut_in_a_tie": system.cut,
         "refused": system.refused,
     }
-
-
-def _parameters(each: Matcher) -> dict[str, Any]:
-    return {field.name: getattr(each, field.name) for field in fields(each)}
 
 
 def _text_of(query: Melody) -> str:

@@ -14,7 +14,6 @@ from roslin.cli.options import (
     MatchersOption,
     PluginOption,
     ThreadsOption,
-    TieRule,
     TiesOption,
     command_group,
     work_of,
@@ -44,13 +43,13 @@ def run_command(
     truths: TruthsOption,
     matchers: MatchersOption = None,
     queries: Annotated[
-        Path | None, Option("--queries", help="A file with the queries, in any notation. Default: the collection.")
+        Path | None, Option(help="A file with the queries, in any notation. Default: the collection.")
     ] = None,
     measures: Annotated[
         list[str] | None,
         Option("--measure", "-m", metavar="METRIC", help="A metric, such as ADR or R@10. Can be repeated."),
     ] = None,
-    ties: TiesOption = TieRule.expected,
+    ties: TiesOption = "expected",
     k: Annotated[int, Option("-k", min=1, help="Number of results per list, plus any tied with the last.")] = 100,
     threads: ThreadsOption = 1,
     dask: DaskOption = None,
@@ -66,9 +65,8 @@ def run_command(
     """
     from roslin.api import Collection
     from roslin.campaign.campaign import CAMPAIGN_MEASURES, run_campaign
-    from roslin.campaign.tables import all_remarks, main_tables
     from roslin.matchers.base import matchers as all_names
-    from roslin.report.campaign import write_report
+    from roslin.report.campaign import all_remarks, main_tables, write_report
 
     with Collection(collection) as opened:
         with (
@@ -88,8 +86,8 @@ def run_command(
                 progress=progress,
                 work=work if dask else None,
             )
-        if ties is not TieRule.expected:
-            campaign = campaign.with_ties(ties.value)
+        if ties != "expected":
+            campaign = campaign.with_ties(ties)
         page = write_report(campaign, opened, output)
     remark(*all_remarks(campaign))
     remark(f"runs written to {output / 'runs'}, report to {page}")
@@ -108,7 +106,7 @@ def make_queries_command(
         ),
     ],
     number: Annotated[int, Option("--number", "-n", min=1, help="Number of melodies to draw.")] = 6,
-    seed: Annotated[int, Option("--seed", help="Random seed.")] = 2007,
+    seed: Annotated[int, Option(help="Random seed.")] = 2007,
 ) -> None:
     """Make queries in the style of MIREX 2007: unchanged melodies, and melodies with one small change.
 

@@ -49,9 +49,8 @@ def demo(
 def _compare_systems(collection: Collection, folder: Path) -> None:
     """A campaign of all matchers over the tunes that have variants."""
     from roslin.campaign.campaign import run_campaign
-    from roslin.campaign.tables import standings
     from roslin.matchers.base import matchers
-    from roslin.report.campaign import write_report
+    from roslin.report.campaign import standings, write_report
     from roslin.starter import truth_path
 
     remark("How well each matcher finds the variants of a tune:")
@@ -60,4 +59,4 @@ def _compare_systems(collection: Collection, folder: Path) -> None:
     page = write_report(campaign, collection, folder)
     remark(str(standings(campaign)))
     remark("")
-    remark(f"Confidence intervals, every pair, every query, and where systems disagree: {page}")
+    remark(f"Confidence intervals, every pair, every query, and where matchers disagree: {page}")

@@ -127,7 +127,7 @@ def progress_bar(what: str, total: float | None = None) -> Iterator[Callable[[fl
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    so_far = TextColumn("{task.completed}" if total is None else "{task.percentage:>3.0f} %")
+    so_far = TextColumn("{task.completed}" if total is None else "{task.percentage:>3.0f}%")
     left = () if total is None else (TextColumn("left:"), TimeRemainingColumn())
     columns = (TextColumn("{task.description}"), BarColumn(), so_far, TimeElapsedColumn(), *left)
     bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=_SPEED_SECONDS)

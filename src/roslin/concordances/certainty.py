@@ -52,7 +52,7 @@ class Certainty:
     """The largest doubt, and what it is: a distance by a matcher, or, without one, 1 less a probability.
 
     >>> Certainty(0.1).level_words, Certainty(0.1, "twv").level_words
-    ('a probability of at least 90 %', 'distance at most 0.1 by twv')
+    ('a probability of at least 90%', 'distance at most 0.1 by twv')
     """
 
     level: float
@@ -62,7 +62,7 @@ class Certainty:
     def of(cls, text: str) -> Certainty:
         """From a word, or a probability.
 
-        >>> Certainty.of("probably").level, Certainty.of("0.95").level, Certainty.of("95 %").level
+        >>> Certainty.of("probably").level, Certainty.of("95 %").level, Certainty.of("95%").level
         (0.5, 0.05, 0.05)
         """
         said = text.strip().lower()
@@ -110,7 +110,7 @@ class Certainty:
         """The number behind it, short.
 
         >>> Certainty(0.1).number(0.026), Certainty(0.1).number(1e-6), Certainty(0.1, "twv").number(0.0625)
-        ('97 %', '> 99.9 %', 'by twv')
+        ('97%', '> 99.9%', 'by twv')
         """
         return _("by {matcher}").format(matcher=self.matcher) if self.matcher else _percent(doubt)
 
@@ -118,7 +118,7 @@ class Certainty:
         """The number in words.
 
         >>> Certainty(0.1).words(0.003), Certainty(0.1).words(1e-6), Certainty(0.1, "twv").words(0.0625)
-        ('a probability of 99.7 %', 'a probability of more than 99.9 %', 'distance 0.0625 by twv')
+        ('a probability of 99.7%', 'a probability of more than 99.9%', 'distance 0.0625 by twv')
         """
         if self.matcher:
             return _("distance {number} by {matcher}").format(number=f"{doubt:.3g}", matcher=self.matcher)
@@ -130,9 +130,10 @@ class Certainty:
 def _percent(doubt: float) -> str:
     """The certainty in percent, rounded down, with a decimal above 99."""
     if doubt < 0.001:
-        return f"> {number(99.9, 1)} %"
+        return "> " + _("{percent}%").format(percent=number(99.9, 1))
     share = 100 * (1 - doubt)
-    return f"{number(share, 0 if doubt > 0.01 or round(share, 1) == round(share) else 1)} %"
+    digits = 0 if doubt > 0.01 or round(share, 1) == round(share) else 1
+    return _("{percent}%").format(percent=number(share, digits))
 
 
 # -- the probability of a pair ----------------------------------------------------------------------------------------

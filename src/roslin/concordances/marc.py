@@ -1,7 +1,7 @@
 """Accepted concordances as MARC 21: a field 787 in each of two records that names the other.
 
     787 08 $i Concordant source
-           $n PL-SA 318/A VII 78. Incipit 1.1.1 here, 1.2.1 there: distance 0.031, a probability of 99.7 %. Accepted by
+           $n PL-SA 318/A VII 78. Incipit 1.1.1 here, 1.2.1 there: distance 0.031, a probability of 99.7%. Accepted by
               M. Weiss, 2026-11-16: same bass, too.
            $w 1001039395
            $4 rdau:P60191

@@ -12,7 +12,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import accumulate
 from typing import Any, Literal, Self
@@ -44,7 +44,8 @@ class Table:
 
     `title` is for people and `key` for programs; `note` is what a reader must know. `marks` names a column: a page
     marks the rows that have something in it. `words` names a column of sentences: text has them below the table.
-    Text shows the columns in `coarse` with one decimal: more would only look exact.
+    Text shows the columns in `coarse` with one decimal: more would only look exact. `headings` has the words for
+    columns that people read under another name than programs.
 
     >>> print(Table(("rank", "title"), ({"rank": 1, "title": "Roslin Castle"},)))
     rank  title
@@ -59,6 +60,7 @@ class Table:
     marks: str = ""
     words: str = ""
     coarse: tuple[str, ...] = ()
+    headings: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, columns: tuple[str, ...], rows: Iterable[Sequence[Any]], title: str = "", **about: Any) -> Self:
@@ -75,12 +77,17 @@ class Table:
             [_cell(row.get(name), name, 1 if name in self.coarse else 4, name == columns[-1]) for name in columns]
             for row in self.rows
         ]
-        widths = [max([_width(name), *(_width(row[k]) for row in cells)]) for k, name in enumerate(columns)]
+        header = list(map(self.heading, columns))
+        widths = [max([_width(name), *(_width(row[k]) for row in cells)]) for k, name in enumerate(header)]
         numeric = [all(isinstance(row.get(name), (int, float)) for row in self.rows) for name in columns]
-        for line in [list(columns), *cells]:
+        for line in [header, *cells]:
             blanks = (" " * (width - _width(text)) for text, width in zip(line, widths, strict=True))
             places = zip(line, blanks, numeric, strict=True)
             yield "  ".join(blank + text if right else text + blank for text, blank, right in places).rstrip()
+
+    def heading(self, name: str) -> str:
+        """The words for a column where people read them."""
+        return self.headings.get(name, name)
 
     @property
     def numeric(self) -> tuple[bool, ...]:
@@ -124,7 +131,7 @@ class Table:
             f"% {' '.join(self.title.split())}",
             f"\\begin{{tabular}}{{{''.join('r' if right else 'l' for right in self.numeric)}}}",
             "\\toprule",
-            " & ".join(map(latex_text, self.columns)) + r" \\",
+            " & ".join(latex_text(self.heading(name)) for name in self.columns) + r" \\",
             "\\midrule",
             *(" & ".join(latex_text(row.get(name), name) for name in self.columns) + r" \\" for row in self.rows),
             "\\bottomrule",
@@ -200,8 +207,8 @@ def rounded(value: float, digits: int, name: str) -> str:
 def latex_text(value: Any, name: str = "") -> str:
     """A value for LaTeX, of the column `name`: signs that mean something there are written out.
 
-    >>> latex_text("50 % of a_b"), latex_text(0.5), latex_text(None)
-    ('50 \\\\% of a\\\\_b', '0.5000', '--')
+    >>> latex_text("50% of a_b"), latex_text(0.5), latex_text(None)
+    ('50\\\\% of a\\\\_b', '0.5000', '--')
     """
     if _is_missing(value):
         return "--"

@@ -17,8 +17,7 @@ from roslin.evaluate.curves import (
     precision_recall_curve,
     roc_curve,
 )
-from roslin.evaluate.disagreement import with_judges
-from roslin.evaluate.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
+from roslin.evaluate.evaluation import DEFAULT_MEASURES, Evaluation, evaluate, with_judges
 from roslin.evaluate.exchanges import mean_intervals
 from roslin.evaluate.measures.adr import (
     adr_tie_break,

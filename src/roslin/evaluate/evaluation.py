@@ -1,4 +1,4 @@
-"""Whole runs against a truth: one value for every system, measure and query.
+"""Whole runs against a truth: one value for every run, measure and query.
 
 A query of the truth that a run lacks scores what an empty list scores, and is reported. A query with an empty truth is
 NaN, is reported, and is left out of the mean. A query of the run that the truth does not know is reported and ignored.
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +24,16 @@ from roslin.errors import ArgumentError, UnknownNameError, shortened
 from roslin.evaluate.measures.base import EmptyTruthWarning, Measure, Score, measure
 from roslin.evaluate.rankings import SAME_ID, TIES, Hits, hits_of_run, in_trec_order, judge
 from roslin.run import Run, read_run
+from roslin.truth.grouping import Method, panel_truths
 from roslin.truth.model import Truth
 from roslin.truth.qrel import read_truth
+from roslin.truth.rankings import Rankings
 from roslin.types import Floats
-
-if TYPE_CHECKING:
-    from roslin.evaluate.disagreement import Judges
 
 # What the symbolic melodic similarity task of MIREX 2005 reported.
 DEFAULT_MEASURES = ("ADR", "NRGB", "AP", "PND")
+# Programs read the column `system`, as the attributes of an evaluation are called.
+RUNS = {"system": "run"}
 
 
 @dataclass(frozen=True)
@@ -98,22 +100,22 @@ class Evaluation:
         return np.asarray(counted.mean(axis=2), dtype=np.float64)
 
     def of(self, system: str, measure_name: str | Measure | Score) -> dict[str, float]:
-        """{query: value} for one system and measure."""
+        """{query: value} for one run and measure."""
         names = [repr(each) for each in self.measures]
         wanted = repr(measure(measure_name))
         if system not in self.systems:
-            raise UnknownNameError("system", system, self.systems)
+            raise UnknownNameError("run", system, self.systems)
         if wanted not in names:
             raise UnknownNameError("measure of this evaluation", wanted, names)
         row = self.values[self.systems.index(system), names.index(wanted)]
         return dict(zip(self.queries, row.tolist(), strict=True))
 
     def to_table(self) -> Table:
-        """The means: a row for each system, a column for each metric.
+        """The means: a row for each run, a column for each metric.
 
         >>> print(evaluate({"q": [["a", "b"], ["c"]]}, {"mine": {"q": ["b", "x", "c"]}}, ["ADR", "P@2"]).to_table())
-        system     ADR     P@2
-        mine    0.7222  0.5000
+        run      ADR     P@2
+        mine  0.7222  0.5000
         """
         measures = [repr(each) for each in self.measures]
         rows = (
@@ -123,7 +125,7 @@ class Evaluation:
         left_out = f" ({len(self.empty)} more have an empty truth)" if self.empty else ""
         count = counted(len(self.queries) - len(self.empty), "query", "queries")
         named = f"{self.truth.name}: " if self.truth.name else ""
-        return Table(("system", *measures), tuple(rows), f"{named}means over {count}{left_out}")
+        return Table(("system", *measures), tuple(rows), f"{named}means over {count}{left_out}", headings=RUNS)
 
     def to_frame(self, library: FrameLibrary = "pandas") -> Any:
         """Every value as a data frame: system, measure, query, value. `to_table().to_frame()` gives the means."""
@@ -136,8 +138,8 @@ class Evaluation:
         return {**named, "value": self.values.ravel().tolist()}
 
     def __repr__(self) -> str:
-        systems, measures = counted(len(self.runs), "system"), counted(len(self.measures), "measure")
-        return f"Evaluation({systems}, {measures}, {counted(len(self.queries), 'query', 'queries')})"
+        runs, measures = counted(len(self.runs), "run"), counted(len(self.measures), "measure")
+        return f"Evaluation({runs}, {measures}, {counted(len(self.queries), 'query', 'queries')})"
 
     def __str__(self) -> str:
         return str(self.to_table())
@@ -201,6 +203,13 @@ def evaluate(
     return result
 
 
+def quietly(truth: Truth, runs: Sequence[Run], measures: Sequence[str | Measure], **rules: str) -> Evaluation:
+    """The same without a warning, for callers who tell of empty truths themselves."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyTruthWarning)
+        return evaluate(truth, list(runs), measures, **rules)
+
+
 def _systems(runs: Any) -> list[Run]:
     """A mapping of names to runs, a list of runs, or one run."""
     if isinstance(runs, Mapping) and not _is_one_run(runs):
@@ -246,3 +255,85 @@ def values_of(hits: Hits, measures: Sequence[Measure]) -> Floats:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyTruthWarning)  # said once for all measures, with the names of the queries
         return np.stack([each.values(hits) for each in measures])
+
+
+# -- other judges ------------------------------------------------------------------------------------------------------
+#
+# A confidence interval over queries estimates other queries. The truth is also a sample: other experts would have drawn
+# other boundaries. So panels are drawn (`truth.grouping`), every run is evaluated under the truth of each, and the
+# deviation of a mean over the panels is the effect of the judges.
+#
+# The interval over queries already includes errors that experts make independently in every query, but not those that
+# all queries share. These are the second part of the variance over panels, which is added if it is above 0:
+#
+#     Var(mean) = (sum of Var(query) + sum of Cov(query, other query)) / n²
+
+
+@dataclass(frozen=True, eq=False)
+class Judges:
+    """Values of shape (panels, systems, measures, queries); NaN where a panel left a query without relevant documents.
+
+    `experts` is how many there are in a panel.
+    """
+
+    values: Floats
+    experts: int
+
+    @property
+    def means(self) -> Floats:
+        """(panels, systems, measures) Means over the queries that have a value."""
+        found: Floats = np.ma.filled(np.ma.masked_invalid(self.values).mean(axis=-1), np.nan)
+        return found
+
+    @property
+    def deviations(self) -> Floats:
+        """(systems, measures) The standard deviation of a mean over panels."""
+        found: Floats = np.nanstd(self.means, axis=0, ddof=1)
+        return found
+
+    @property
+    def shared(self) -> Floats:
+        """(systems, measures) The part of this deviation that the queries share."""
+        filled = np.ma.masked_invalid(self.values)
+        alone = np.ma.filled((filled.var(axis=0, ddof=1) / self.values.shape[-1] ** 2).sum(axis=-1), 0.0)
+        return np.sqrt(np.maximum(self.deviations**2 - alone, 0.0))
+
+    @property
+    def note(self) -> str:
+        """Remarks for readers of the intervals."""
+        return (
+            f"judges: how far a mean moves with other experts (standard deviation over {len(self.values)} panels of "
+            f"{self.experts}, drawn with replacement); low and high cover other queries and other experts, comparisons "
+            "of runs only other queries"
+        )
+
+    def widened(self, means: Floats, intervals: Floats, level: float, upper: Floats) -> Floats:
+        """Intervals of (systems, measures, 2) over queries, made to cover other judges; never beyond 0 and `upper`.
+
+        Variances of independent sources add up, on either side of the mean.
+        """
+        reach = NormalDist().inv_cdf((1 + level) / 2) * self.shared
+        low, high = intervals[..., 0], intervals[..., 1]
+        lower = low - (np.hypot(means - low, reach) - (means - low))
+        higher = high + (np.hypot(high - means, reach) - (high - means))
+        return np.stack([np.maximum(lower, np.minimum(low, 0)), np.minimum(higher, upper)], axis=-1)
+
+
+def with_judges(
+    evaluation: Evaluation,
+    rankings: Rankings,
+    method: Method,
+    panels: int = 200,
+    seed: int = 2005,
+    *,
+    progress: Callable[[float, str], None] = lambda _done, _panel: None,
+) -> Evaluation:
+    """The same evaluation, with its variation over `panels` other panels of participants. Its truth is that of all
+    participants."""
+    found = []
+    for number, truth in enumerate(panel_truths(rankings, method, panels, seed)):
+        progress(number, f"panel {number + 1}")
+        again = quietly(truth, evaluation.runs, evaluation.measures, ties=evaluation.ties, same_id=evaluation.same_id)
+        places = [again.queries.index(query) for query in evaluation.queries if evaluation.truth[query]]
+        found.append(again.values[:, :, places])
+    return replace(evaluation, judges=Judges(np.stack(found), len(rankings.experts)))

@@ -1,9 +1,9 @@
-"""Is a difference between two systems chance? One pair, and many pairs at once.
+"""Is a difference between two runs chance? One pair, and many pairs at once.
 
 One pair: Student's t of the n paired differences, with its interval. But k queries that differ, all to one side, happen
 by chance in 2 / 2^k of all cases, whatever the shape of the data: no p is smaller than that.
 
-Many pairs: if systems are equally good, it is chance whose value is whose, so the signs of all differences of a query
+Many pairs: if runs are equally good, it is chance whose value is whose, so the signs of all differences of a query
 may be turned round. This is done to all pairs at once, in all 2^n ways for up to 16 queries, or in 20,000 random ones
 with a fixed seed, and the largest |z| of all pairs is noted, z = sum(d) / |d|. p_max is the share of ways in which it
 is at least the |z| of the pair (Westfall & Young 1993, single step). Pairs that resemble each other cost little, so it
@@ -11,7 +11,7 @@ finds more than Holm's correction. z grows with t, t² = z² (n - 1) / (n - z²)
 all pairs together are as wide as the larger of it and Student's quantile for each of this many pairs makes them.
 
 An interval excludes 0 exactly where its p is below 1 - level. It is stretched to 0 where fewer queries differ than this
-needs (6 at 95 %), and ends at 0 where the test excludes it but the interval would not. Equal differences are no
+needs (6 at 95%), and ends at 0 where the test excludes it but the interval would not. Equal differences are no
 certainty: n queries that are alike leave room for others, a share of up to Wilson's bound for nothing seen in n, which
 may have any value; on the same side of 0 if p is small.
 """

@@ -1,6 +1,6 @@
-"""How sure a mean over queries is, and a difference between two systems.
+"""How sure a mean over queries is, and a difference between two runs.
 
-Queries are the sample. `compare` tests pairs of systems (by `exchanges`) and describes the result in words. Every
+Queries are the sample. `compare` tests pairs of runs (by `exchanges`) and describes the result in words. Every
 random step has a fixed seed, so the same input gives the same numbers.
 """
 
@@ -76,7 +76,7 @@ def _bca(row: Floats, draws: Floats, level: float) -> tuple[float, float]:
 
 
 def permutation_test(values: Floats, others: Floats, permutations: int = EXCHANGES, seed: int = SEED) -> float:
-    """Two-sided p of a paired permutation test: how often exchanging the two systems at random differs as much.
+    """Two-sided p of a paired permutation test: how often exchanging the two runs at random differs as much.
 
     Exact up to 16 queries that differ (every exchange is tried). For more, exchanges are random, and the observed one
     counts too.
@@ -90,7 +90,7 @@ def permutation_test(values: Floats, others: Floats, permutations: int = EXCHANG
 def _paired(values: Floats, others: Floats) -> Floats:
     first, second = np.asarray(values, dtype=np.float64), np.asarray(others, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1:
-        raise ArgumentError(f"both systems need one value per query; got {first.shape} and {second.shape}")
+        raise ArgumentError(f"both runs need one value per query; got {first.shape} and {second.shape}")
     difference = first - second
     if np.isnan(difference).any():
         raise ArgumentError("a value is NaN; omit queries without a value")
@@ -118,7 +118,7 @@ def minimum_detectable_difference(
     """The smallest true difference that this many queries would show in `power` of all cases, at this level (paired t).
 
     The level is divided by the number of `comparisons`. The value is infinite if no p can reach it. It describes the
-    number of queries, not the systems.
+    number of queries, not the runs.
     """
     difference = _paired(values, others)
     n = len(difference)
@@ -142,7 +142,7 @@ def _detectable(difference: Floats, critical: float, power: float = _POWER) -> f
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two systems on one measure: `difference` is that of the means, system - other.
+    """Two runs on one measure: `difference` is that of the means, system - other.
 
     `p`, `low` and `high` are for this pair alone; `p_max`, `low_all` and `high_all` hold for all pairs together. An
     interval excludes 0 exactly where its p is below 1 - `level`. `detectable` is at the level of all pairs.
@@ -205,9 +205,9 @@ def compare(
     *,
     against: str | None = None,
 ) -> list[Comparison]:
-    """Every pair of systems on one measure (the first by default), in the order of the evaluation.
+    """Every pair of runs on one measure (the first by default), in the order of the evaluation.
 
-    `against`: only the pairs with this system, for a planned comparison. Fewer pairs can show smaller differences. p is
+    `against`: only the pairs with this run, for a planned comparison. Fewer pairs can show smaller differences. p is
     corrected for the number of pairs by Holm's method, by that of Benjamini and Hochberg, and by the largest t of all
     pairs.
     """
@@ -215,7 +215,7 @@ def compare(
     if len(evaluation.systems) < 2:
         raise ArgumentError("a comparison needs at least two runs")
     if against is not None and against not in evaluation.systems:
-        raise UnknownNameError("system", against, evaluation.systems)
+        raise UnknownNameError("run", against, evaluation.systems)
     kind = evaluation.measures[0] if measure_name is None else measure(measure_name)
     name = repr(kind)
     rows = {}
@@ -256,8 +256,8 @@ def compare(
 
 # -- limits ------------------------------------------------------------------------------------------------------------
 #
-# A system that wins all n queries has p = 2 / 2^n, the smallest there is. With 11 queries that is 0.00098, and 0.27
-# after Holm's correction for the 276 pairs of 24 systems: no difference can be shown. The test of all pairs together
+# A run that wins all n queries has p = 2 / 2^n, the smallest there is. With 11 queries that is 0.00098, and 0.27
+# after Holm's correction for the 276 pairs of 24 runs: no difference can be shown. The test of all pairs together
 # (`exchanges`) does not multiply by the number of pairs, and planned comparisons are fewer.
 
 
@@ -268,7 +268,7 @@ _PLANNED = "Fewer comparisons, planned before looking, show more: roslin evaluat
 class Reach:
     """The differences that a number of queries can show among a number of pairs, before any result is known.
 
-    `smallest_p` is that of a pair in which one system wins every query, and `smallest_holm` its value after Holm's
+    `smallest_p` is that of a pair in which one run wins every query, and `smallest_holm` its value after Holm's
     correction. `detectable` is the smallest difference that the median pair would show in four of five cases (infinite
     if none).
     """
@@ -287,10 +287,10 @@ class Reach:
         """The smallest difference that these queries can show, and advice if they can show none."""
         alpha = 1 - self.level
         queries, pairs = counted(self.queries, "query", "queries"), counted(self.pairs, "pair")
-        at = f"{100 * alpha:.3g} %"
+        at = f"{100 * alpha:.3g}%"
         enough = f"{counted(needed_queries(alpha), 'query', 'queries')} are the fewest that can show any difference"
         if self.smallest_p >= alpha:
-            return f"No difference can be shown at {at} with {queries}, whatever the systems do: {enough}."
+            return f"No difference can be shown at {at} with {queries}, whatever the results: {enough}."
         if math.isinf(self.detectable):
             return f"No pair of these {pairs} can be shown to differ at {at} with {queries}. {_PLANNED}"
         differ = "differs" if self.pairs == 1 else "differ"
@@ -332,13 +332,13 @@ def reach(comparisons: Sequence[Comparison]) -> Reach:
 
 # -- letters -----------------------------------------------------------------------------------------------------------
 #
-# A table for a paper: a row for each system, a column for each measure. Every system has a letter. The letters at a
-# value name the systems that are shown to be worse in this measure (`Comparison.is_shown`), and the best value of a
+# A table for a paper: a row for each run, a column for each measure. Every run has a letter. The letters at a
+# value name the runs that are shown to be worse in this measure (`Comparison.is_shown`), and the best value of a
 # column is bold. Measures that an empty list wins have no letters.
 
 
 def letter(place: int) -> str:
-    """The letter of a system, by its place from 0.
+    """The letter of a run, by its place from 0.
 
     >>> [letter(place) for place in (0, 25, 26, 53)]
     ['a', 'z', 'aa', 'bb']
@@ -349,7 +349,7 @@ def letter(place: int) -> str:
 
 
 def worse_than(evaluation: Evaluation, measure: Measure, level: float = 0.95) -> dict[str, list[str]]:
-    """For each system, those that are shown to be worse than it."""
+    """For each run, those that are shown to be worse than it."""
     worse: dict[str, list[str]] = {system: [] for system in evaluation.systems}
     if len(evaluation.systems) < 2 or measure.rewards_silence:
         return worse
@@ -376,13 +376,13 @@ def lettered_latex(evaluation: Evaluation, level: float = 0.95) -> str:
             cells[system].append(_cell(mean, letters, is_best=is_best))
     rows = [f"{signs[system]} & {latex_text(system)} & {' & '.join(row)} \\\\" for system, row in cells.items()]
     names = " & ".join(latex_text(repr(measure)) for measure in evaluation.measures)
-    queries, chance = counted(evaluation.counted.shape[2], "query", "queries"), f"{100 * (1 - level):.3g} %"
+    queries, chance = counted(evaluation.counted.shape[2], "query", "queries"), f"{100 * (1 - level):.3g}%"
     return "\n".join(
         [
-            f"% Means over {queries}; a letter: better than that system at {chance}, all pairs",
+            f"% Means over {queries}; a letter: better than that run at {chance}, all pairs",
             f"\\begin{{tabular}}{{ll{'l' * len(evaluation.measures)}}}",
             "\\toprule",
-            f" & system & {names} \\\\",
+            f" & run & {names} \\\\",
             "\\midrule",
             *rows,
             "\\bottomrule",

@@ -6,15 +6,17 @@ Several evaluations of the same runs differ in their truth. The first is the one
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from roslin.display.table import Table
+from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError, shortened
-from roslin.evaluate.evaluation import Evaluation, values_of
+from roslin.evaluate.evaluation import RUNS, Evaluation, values_of
 from roslin.evaluate.exchanges import mean_intervals
 from roslin.evaluate.measures.adr import RecallStep, adr_tie_break, average_dynamic_recall, inversions, steps
 from roslin.evaluate.measures.base import DRAWN_ORDERS
@@ -30,10 +32,10 @@ _SAME_ID = {
 
 
 def means(evaluation: Evaluation, level: float = 0.95) -> Table:
-    """The mean of each system and measure, with its confidence interval over queries, and over judges where known."""
-    counted, judges = evaluation.counted, evaluation.judges
+    """The mean of each run and measure, with its confidence interval over queries, and over judges where known."""
+    values, judges = evaluation.counted, evaluation.judges
     upper = np.array([each.largest for each in evaluation.measures])
-    intervals = mean_intervals(counted, level, upper)
+    intervals = mean_intervals(values, level, upper)
     if judges is not None:
         intervals = judges.widened(evaluation.means, intervals, level, upper)
     rows = [
@@ -43,21 +45,21 @@ def means(evaluation: Evaluation, level: float = 0.95) -> Table:
             "mean": float(evaluation.means[s, m]),
             "low": float(intervals[s, m, 0]),
             "high": float(intervals[s, m, 1]),
-            "queries": counted.shape[2],
+            "queries": values.shape[2],
             **({} if judges is None else {"judges": float(judges.deviations[s, m])}),
         }
         for s, system in enumerate(evaluation.systems)
         for m, measure in enumerate(evaluation.measures)
     ]
     columns = ("system", "measure", "mean", "low", "high", "queries", *(() if judges is None else ("judges",)))
-    title = f"Means over queries, with {100 * level:g} % confidence intervals"
+    title = f"Means over queries, with {100 * level:g}% confidence intervals"
     if judges is not None:
         title += " that cover queries and judges"
-    return Table(columns, tuple(rows), title, key="means")
+    return Table(columns, tuple(rows), title, key="means", headings=RUNS)
 
 
 def means_by_measure(evaluation: Evaluation, level: float = 0.95) -> Table:
-    """The means as a paper prints them: one row a system, one column a measure, the interval beside the mean."""
+    """The means as a paper prints them: one row for each run, one column a measure, the interval beside the mean."""
     found = means(evaluation, level)
     by_system: dict[str, dict[str, Any]] = {}
     for row in found.rows:
@@ -69,7 +71,7 @@ def means_by_measure(evaluation: Evaluation, level: float = 0.95) -> Table:
 
 
 def per_query(evaluation: Evaluation) -> Table:
-    """One row for each query and measure, one column for each system."""
+    """One row for each query and measure, one column for each run."""
     columns = _columns(("query", "measure"), evaluation.systems, "run")
     rows = [
         {
@@ -97,7 +99,7 @@ _NOT_SHOWN = ("queries", "level")  # the same in every row: said in the title, a
 
 
 def comparisons(evaluation: Evaluation, level: float = 0.95, against: str | None = None) -> list[Table]:
-    """Every pair of systems on every measure, or with one system, after a table of what can be shown."""
+    """Every pair of runs on every measure, or with one run, after a table of what can be shown."""
     found = [compare(evaluation, measure, level, against=against) for measure in evaluation.measures]
     return [reaches(found), pairs_table([each for pairs in found for each in pairs])]
 
@@ -109,7 +111,7 @@ def pairs_table(found: Sequence[Comparison]) -> Table:
         "low, high, p: of the pair alone; p_max, low_all, high_all: of all pairs of the measure together, as the "
         "sentences have it"
     )
-    return _with_sentences(found, columns, "Pairs of systems", note=note, key="comparisons")
+    return _with_sentences(found, columns, "Pairs of runs", note=note, key="comparisons", headings=RUNS)
 
 
 def reaches(found: Sequence[Sequence[Comparison]]) -> Table:
@@ -118,7 +120,7 @@ def reaches(found: Sequence[Sequence[Comparison]]) -> Table:
     return _with_sentences([reach(pairs) for pairs in found], columns, "What can be shown", key="reach")
 
 
-def _with_sentences(found: Sequence[Comparison | Reach], columns: Sequence[str], title: str, **about: str) -> Table:
+def _with_sentences(found: Sequence[Comparison | Reach], columns: Sequence[str], title: str, **about: Any) -> Table:
     """A row for each, with its sentence last."""
     named = (*columns, "sentence")
     rows = [[getattr(each, name) for name in named] for each in found]
@@ -136,11 +138,11 @@ def tie_ranges(evaluation: Evaluation) -> Table:
     columns = ("system", "measure", "worst", "value", "best")
     rows = [{name: getattr(each, name) for name in columns} for each in tie_sensitivity(kept)]
     note = f"{left_out}: left out" if unable else ""
-    return Table(columns, tuple(rows), "What another order of tied scores could give", note, key="ties")
+    return Table(columns, tuple(rows), "What another order of tied scores could give", note, key="ties", headings=RUNS)
 
 
 def tie_breaks(evaluation: Evaluation) -> Table:
-    """Tie-breaks between systems with equal ADR: inversions, and the rule of Typke et al. (2006), section 4."""
+    """Tie-breaks between runs with equal ADR: inversions, and the rule of Typke et al. (2006), section 4."""
     rows = []
     for query in evaluation.queries:
         groups, itself = evaluation.truth[query], evaluation.taken_out(query)
@@ -150,11 +152,11 @@ def tie_breaks(evaluation: Evaluation) -> Table:
             rows.append((query, run.name, *keys))
     columns = ("query", "system", "ADR", "inversions", "published")
     note = "of two lists with equal ADR, fewer inversions are better; the published rule prefers the smaller value"
-    return Table.of(columns, rows, "Breaking ties of ADR", note=note, key="tie_break")
+    return Table.of(columns, rows, "Breaking ties of ADR", note=note, key="tie_break", headings=RUNS)
 
 
 def steps_of(evaluation: Evaluation, query: str) -> list[Table]:
-    """The calculation of ADR row by row, for every system (Typke et al. 2007, Table 3)."""
+    """The calculation of ADR row by row, for every run (Typke et al. 2007, Table 3)."""
     if query not in evaluation.truth:
         raise UnknownNameError("query", query, evaluation.queries)
     if not evaluation.truth[query]:
@@ -185,7 +187,7 @@ def _note(step: RecallStep, size: int) -> str:
 
 
 def groupings(evaluations: Sequence[Evaluation]) -> Table:
-    """Systems under several truths (Urbano et al. 2010, Table 4): means of one measure, and Kendall's tau."""
+    """Runs under several truths (Urbano et al. 2010, Table 4): means of one measure, and Kendall's tau."""
     measure, systems = evaluations[0].measures[0], evaluations[0].systems
     names = _truth_names(evaluations)
     columns = _columns(("system",), names, "truth")
@@ -198,7 +200,7 @@ def groupings(evaluations: Sequence[Evaluation]) -> Table:
         tau = {name: _tau(by_truth[0], means) for name, means in zip(names, by_truth, strict=True)}
         rows.append({"system": "Kendall's tau", **tau})
     title = f"{measure!r} under {len(names)} groupings, and Kendall's tau to {names[0]}"
-    return Table(columns, tuple(rows), title, key="groupings")
+    return Table(columns, tuple(rows), title, key="groupings", headings=RUNS)
 
 
 def _tau(means: Mapping[str, float], others: Mapping[str, float]) -> float:
@@ -287,7 +289,7 @@ def tau_ap(truth: Mapping[str, float], others: Mapping[str, float]) -> float:
     """
     x, y = _aligned(truth, others)
     if len(set(x.tolist())) < len(x) or len(set(y.tolist())) < len(y):
-        raise ArgumentError("tau-AP is not defined for systems with equal values")
+        raise ArgumentError("tau-AP is not defined for runs with equal values")
     if len(x) < 2:
         return float("nan")
     in_order = x[np.argsort(-y)]
@@ -298,11 +300,11 @@ def tau_ap(truth: Mapping[str, float], others: Mapping[str, float]) -> float:
 def _aligned(values: Mapping[str, float], others: Mapping[str, float]) -> tuple[Floats, Floats]:
     if set(values) != set(others):
         only = sorted(set(values) ^ set(others))
-        raise ArgumentError(f"both sides must have the same systems; only one has {', '.join(only)}")
+        raise ArgumentError(f"both sides must have the same runs; only one has {', '.join(only)}")
     x = np.array([values[name] for name in values], dtype=np.float64)
     y = np.array([others[name] for name in values], dtype=np.float64)
     if np.isnan(x).any() or np.isnan(y).any():
-        raise ArgumentError("a value is NaN; expected a number for every system")
+        raise ArgumentError("a value is NaN; expected a number for every run")
     return x, y
 
 
@@ -333,7 +335,7 @@ class TieRange:
 
 
 def tie_sensitivity(evaluation: Evaluation) -> list[TieRange]:
-    """The best and the worst mean that any order of tied scores could give, for every system and measure.
+    """The best and the worst mean that any order of tied scores could give, for every run and measure.
 
     Exact for metrics that are `monotone`. Others are refused, because every order would have to be tried.
     """
@@ -355,7 +357,7 @@ def tie_sensitivity(evaluation: Evaluation) -> list[TieRange]:
 
 
 def tie_remarks(evaluation: Evaluation) -> list[str]:
-    """Which systems owe a hundredth or more of the first measure to the order of ties, and what is only sampled."""
+    """Which runs owe a hundredth or more of the first measure to the order of ties, and what is only sampled."""
     said = []
     if evaluation.sampled:
         names = ", ".join(map(repr, evaluation.sampled))
@@ -373,11 +375,11 @@ def tie_remarks(evaluation: Evaluation) -> list[str]:
     if matters:
         named = "; ".join(
             f"{each.system} {each.value:.3f}, worst {each.worst:.3f}, best {each.best:.3f} "
-            f"({100 * tied[each.system]:.0f} % tied)"
+            f"({100 * tied[each.system]:.0f}% tied)"
             for each in matters[:_MOST_NAMED]
         )
         more = f"; and {len(matters) - _MOST_NAMED} more" if len(matters) > _MOST_NAMED else ""
-        of = f"{len(matters)} of {len(evaluation.runs)} systems" if len(evaluation.runs) > 1 else matters[0].system
+        of = f"{len(matters)} of {len(evaluation.runs)} runs" if len(evaluation.runs) > 1 else matters[0].system
         said.append(
             f"ties matter for the {matters[0].measure} of {of}, values are {_RULES[evaluation.ties]}: {named}{more}"
         )
@@ -388,3 +390,95 @@ def _tied(evaluation: Evaluation, run: Run) -> float:
     """The share of the documents in the lists that have their score in common with another of their list."""
     lists = [run.rankings[query] for query in evaluation.queries if query in run]
     return sum(each.tied for each in lists) / max(sum(len(each.ids) for each in lists), 1)
+
+
+# -- disagreement ------------------------------------------------------------------------------------------------------
+#
+# Documents that some runs rank high and others low or not at all. Ranks are compared by their logarithm: from 1 to 2 is
+# as far as from 50 to 100. `spread` is the standard deviation of log2(rank) over the runs, so it is in doublings, and
+# largest where half of the runs find what the others miss. A document that a list lacks counts as the rank after the
+# longest list of the query.
+
+
+_FIRST = 10  # documents below this rank in every list that are not relevant are left out
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """One document of one query: its rank in each list (None: not in it), and how far these lie apart.
+
+    `group` is the number of its group in the truth, or None.
+    """
+
+    query: str
+    document: str
+    group: int | None
+    ranks: Mapping[str, int | None]
+    spread: float
+
+
+def rank_spread(ranks: Iterable[int | None], missing: int) -> float:
+    """The spread of the ranks of one document, in doublings. `missing` is its rank in a list that lacks it.
+
+    >>> rank_spread([1, 4], missing=9), rank_spread([8, None, 8], missing=8)
+    (1.0, 0.0)
+    """
+    return float(np.std(np.log2([missing if rank is None else rank for rank in ranks])))
+
+
+def disagreements(evaluation: Evaluation) -> list[Disagreement]:
+    """Every document that is relevant or among the first ten of a list, the largest spread first.
+
+    Of the same spread, documents of the truth come before others: there it is known who is right.
+    """
+    found = []
+    for query in evaluation.queries:
+        places = [
+            {id: rank for rank, id in reversed(list(enumerate(run.ranking(query), start=1)))} for run in evaluation.runs
+        ]
+        groups = {id: number for number, group in enumerate(evaluation.truth[query], start=1) for id in group}
+        documents = {id for place in places for id, rank in place.items() if rank <= _FIRST} | groups.keys()
+        missing = 1 + max((len(place) for place in places), default=0)
+        for document in sorted(documents - {query} if query not in groups else documents):
+            ranks = [place.get(document) for place in places]
+            by_system = dict(zip(evaluation.systems, ranks, strict=True))
+            spread = rank_spread(ranks, missing)
+            found.append(Disagreement(query, document, groups.get(document), by_system, spread))
+    return sorted(found, key=lambda each: (-round(each.spread, 9), each.group is None, each.query, each.document))
+
+
+# -- judged@k ----------------------------------------------------------------------------------------------------------
+#
+# The share of the first k documents of a list that the truth has judged: those in its groups, and those that it names
+# as not relevant. If it is low, new documents that a matcher finds count against it.
+
+
+def judged_at(judged: Collection[str], ranking: Collection[str], k: int) -> float:
+    """The share of the first k documents that are judged, or of all if the list is shorter.
+
+    >>> judged_at({"a", "b"}, ["a", "x", "b", "y"], 3) * 3
+    2.0
+    """
+    if k < 1:
+        raise ArgumentError(f"k must be 1 or more; got {k}")
+    first = list(ranking)[:k]
+    return sum(id in judged for id in first) / len(first) if first else 0.0
+
+
+def judged_table(evaluation: Evaluation, k: int) -> Table:
+    """The mean of each run over queries, and the query for which it is least."""
+    truth = evaluation.truth
+    known = {query: truth.judged(query) for query in evaluation.queries}
+    name = f"judged@{k}"
+    rows = []
+    for run in evaluation.runs:
+        shares = {query: judged_at(known[query], run.ranking(query), k) for query in evaluation.queries}
+        worst = min(shares, key=lambda query: shares[query])
+        rows.append({"system": run.name, name: fmean(shares.values()), "least": shares[worst], "query": worst})
+    silent = sum(truth.nonrelevant(query) is None for query in evaluation.queries)
+    asked = counted(silent, "query", "queries")
+    note = f"for {asked} the truth does not say what was judged and found not relevant: only its groups count as judged"
+    title = f"How much of the first {k} was judged"
+    return Table(
+        ("system", name, "least", "query"), tuple(rows), title, note if silent else "", key="judged", headings=RUNS
+    )

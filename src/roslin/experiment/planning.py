@@ -18,7 +18,7 @@ from roslin.api import Collection, Selection
 from roslin.collection.filters import ASKED, NEAR, Filter, FilterReport, all_asked, metadata_of
 from roslin.display.text import counted
 from roslin.errors import ExperimentError, Problem, UnknownNameError
-from roslin.evaluate.disagreement import rank_spread
+from roslin.evaluate.tables import rank_spread
 from roslin.experiment.plan import SIZES, Item, Practice, StudyPlan, StudyRules, Task, most_comparisons
 from roslin.experiment.study_toml import TEXTS, PoolTable, QueryWish, StudyDraft
 from roslin.matchers import DEFAULT_MATCHER

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from roslin.display.table import Table
+from roslin.display.text import counted
 from roslin.evaluate import Evaluation, dynamic_recall, mean_lift_curve, normalised_lift_curve
 from roslin.evaluate.tables import comparisons, groupings, means, per_query, remarks, steps_of
 from roslin.report.document import document, said_of_file, versions
@@ -25,7 +26,7 @@ def provenance(truths: Iterable[Path], runs: Iterable[Path]) -> list[str]:
         *(said_of_file("truth", Path(path)) for path in truths),
         *(said_of_file("run", Path(path)) for path in runs),
         "intervals of means: Wilson's, with the variance of the values; pairs: Student's t; all pairs together: the "
-        "largest t under exchanges of systems, with a fixed seed",
+        "largest t under exchanges of runs, with a fixed seed",
     ]
 
 
@@ -39,24 +40,24 @@ def evaluation_page(
     """The whole page: about the first evaluation, with the means under the truths of the others.
 
     `extra`: tables that a page has only when they are asked for; `sources`: lines of `provenance`; `against`: the
-    system that the others are compared with, instead of every pair.
+    run that the others are compared with, instead of every pair.
     """
     evaluation = evaluations[0]
     number = len(evaluation.runs)
-    counted = [query for query in evaluation.queries if evaluation.truth[query]]
+    judged = [query for query in evaluation.queries if evaluation.truth[query]]
     reach, pairs, sentences = None, None, []
     if number > 1:
         reach, pairs = comparisons(evaluation, level, against)
         first = repr(evaluation.measures[0])
         sentences = [row["sentence"] for row in pairs.rows if row["measure"] == first]
     queries = []
-    for query in counted[:_MOST_QUERIES]:
+    for query in judged[:_MOST_QUERIES]:
         most = max(_MOST_RANKS, sum(map(len, evaluation.truth[query])))
         queries.append((query, [(table, min(most, len(table.rows))) for table in steps_of(evaluation, query)]))
     return document(
         "evaluation.html",
-        heading=f"{number} system{'s' * (number > 1)} against {evaluation.truth.name or 'the truth'}",
-        counted=len(counted),
+        heading=f"{counted(number, 'run')} against {evaluation.truth.name or 'the truth'}",
+        counted=len(judged),
         remarks=remarks(evaluations),
         means=means(evaluation, level),
         reach=reach,
@@ -64,12 +65,12 @@ def evaluation_page(
         sentences=sentences,
         groupings=groupings(evaluations) if len(evaluations) > 1 else None,
         extra=extra,
-        recall_plot=_recall_plot(evaluation, counted),
-        lift_plot=_lift_plot(evaluation, counted),
+        recall_plot=_recall_plot(evaluation, judged),
+        lift_plot=_lift_plot(evaluation, judged),
         values=per_query(evaluation),
         most_rows=_MOST_ROWS,
         queries=queries,
-        all_queries=len(counted),
+        all_queries=len(judged),
         sources=[*sources, "measures: " + ", ".join(map(repr, evaluation.measures))],
     )
 
@@ -84,7 +85,7 @@ def _recall_plot(evaluation: Evaluation, queries: Sequence[str]) -> str:
         return np.arange(1, len(recall) + 1) / len(recall), recall
 
     curves = _mean_curves(evaluation, queries, curve)
-    return curve_plot(curves, "rank / size of the truth", "dynamic recall", "Mean dynamic recall of each system")
+    return curve_plot(curves, "rank / size of the truth", "dynamic recall", "Mean dynamic recall of each run")
 
 
 def _lift_plot(evaluation: Evaluation, queries: Sequence[str]) -> str:
@@ -97,7 +98,7 @@ def _lift_plot(evaluation: Evaluation, queries: Sequence[str]) -> str:
         return normalised_lift_curve(evaluation.truth[query], ranking, query=evaluation.taken_out(query))
 
     curves = _mean_curves(evaluation, queries, curve)
-    return curve_plot(curves, "share of the list", "recall", "Mean normalised lift curve of each system")
+    return curve_plot(curves, "share of the list", "recall", "Mean normalised lift curve of each run")
 
 
 def _mean_curves(

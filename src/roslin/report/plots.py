@@ -1,6 +1,6 @@
-"""Plots of systems and of ranks. `svg` draws them.
+"""Plots of runs and of ranks. `svg` draws them.
 
-Systems have curves, means with their intervals, and a map of every query. Ranks have the drawings
+Runs have curves, means with their intervals, and a map of every query. Ranks have the drawings
 of the tables and Figure 7 in Typke et al. (2007). In a box-and-whisker plot the box extends from the first to the
 third quartile, the whiskers mark the bottom and top 10 percent, every rank is a little dot, the median a fat dot, the
 mean a vertical line, and a dashed horizontal line marks one standard deviation on either side of the mean. Below it is
@@ -38,7 +38,7 @@ _LEAST_NAME, _LONGEST_NAME = 24, 60
 
 
 def curve_plot(curves: Mapping[str, Curve], x: str, y: str, title: str) -> str:
-    """One line a system, both axes from 0 to 1, and a legend. A curve without a number has no line."""
+    """One line for each run, both axes from 0 to 1, and a legend. A curve without a number has no line."""
     bottom = _TOP + _CURVES_HEIGHT
 
     def right(value: float) -> float:
@@ -92,7 +92,7 @@ def interval_plot(names: Sequence[str], means: Floats, intervals: Floats, title:
 
 
 def heat_map(names: Sequence[str], queries: Sequence[str], values: Floats, title: str) -> str:
-    """(systems, queries) A field for each system and query, the darker the larger; queries from hard to easy.
+    """(runs, queries) A field for each run and query, the darker the larger; queries from hard to easy.
 
     Beyond 300 queries a field is the mean of several neighbours.
     """

@@ -81,8 +81,7 @@ def rankings_provenance(path: Path, seed: int) -> list[str]:
 
 
 def _heading_of(found: Study) -> str:
-    count = len(found.queries)
-    return f"Ground truth of {count} quer{'y' if count == 1 else 'ies'}"
+    return f"Ground truth of {counted(len(found.queries), 'query', 'queries')}"
 
 
 def _method(found: Study) -> str:
@@ -159,9 +158,9 @@ def _details(each: QueryStudy, uncorrected: str) -> Iterable[tuple[str, list[str
         if pair.more != 0
     ]
     if pairs:
-        yield f"{len(pairs)} inconsistent pair{'' if len(pairs) == 1 else 's'}", pairs
+        yield counted(len(pairs), "inconsistent pair"), pairs
     if close:
-        yield f"{len(close)} pair{'' if len(close) == 1 else 's'} of neighbours not yet apart{uncorrected}", close
+        yield f"{counted(len(close), 'pair')} of neighbours not yet apart{uncorrected}", close
 
 
 def common_scale(each: QueryStudy, width: float = 380.0) -> Scale:
@@ -173,7 +172,7 @@ def common_scale(each: QueryStudy, width: float = 380.0) -> Scale:
 def _confidence_text(line: Boundary | None) -> str:
     if line is None:
         return ""
-    return f"line: {100 * line.confidence:.0f} %{', may be spurious' if line.is_doubtful else ''}"
+    return f"line: {100 * line.confidence:.0f}%{', may be spurious' if line.is_doubtful else ''}"
 
 
 def _few_votes_text(each: QueryStudy, k: int) -> str:

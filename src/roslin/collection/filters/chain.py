@@ -98,11 +98,11 @@ class FilterStep:
         return 100 * self.removed / (self.removed + self.left) if self.removed else 0.0
 
     def __str__(self) -> str:
-        percent = f"{self.percent_removed:.0f} %"
-        if percent == "100 %" and self.left:
-            percent = "over 99 %"
-        if percent == "0 %" and self.removed:
-            percent = "under 1 %"
+        percent = f"{self.percent_removed:.0f}%"
+        if percent == "100%" and self.left:
+            percent = "over 99%"
+        if percent == "0%" and self.removed:
+            percent = "under 1%"
         return f"{self.sentence} Removed {self.removed:,} ({percent}), {self.left:,} left."
 
 

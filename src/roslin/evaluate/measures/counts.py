@@ -57,9 +57,7 @@ class TP(Counting):
     name = "TP"
     summary = "True positives: relevant documents in the list."
     largest = math.inf
-
-    def _values(self, hits: Hits) -> Floats:
-        return self.found(hits)
+    _values = Counting.found
 
 
 @register
@@ -71,9 +69,7 @@ class FP(Counting):
     largest = math.inf
     larger_is_better = False
     rewards_silence = True
-
-    def _values(self, hits: Hits) -> Floats:
-        return self.wrong(hits)
+    _values = Counting.wrong
 
 
 @register
@@ -84,9 +80,7 @@ class FN(Counting):
     summary = "False negatives: relevant documents that the list lacks."
     largest = math.inf
     larger_is_better = False
-
-    def _values(self, hits: Hits) -> Floats:
-        return self.missed(hits)
+    _values = Counting.missed
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,9 +110,7 @@ class TN(_OfCollection):
     summary = "True negatives: documents of the collection that are rightly left out."
     largest = math.inf
     rewards_silence = True
-
-    def _values(self, hits: Hits) -> Floats:
-        return self.rejected(hits)
+    _values = _OfCollection.rejected
 
 
 @register

@@ -98,9 +98,7 @@ class DCG(_Discounted):
     summary = "Discounted cumulated gain: what the list is worth, later ranks less."
     reference = "Järvelin & Kekäläinen 2002; Serrà 2007, Table 2"
     largest = math.inf
-
-    def _values(self, hits: Hits) -> Floats:
-        return self.collected(hits)
+    _values = _Discounted.collected
 
 
 @register
