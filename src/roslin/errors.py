@@ -1,33 +1,7 @@
 """Every way in which Roslin refuses something, in one place.
 
-    RoslinError                 the root: catch this to catch all of them
-    +-- NotationError           music that cannot be read: where, what was expected, what was found
-    +-- FormatError             a file or text whose notation is unknown, too large, or unsafe
-    +-- MelodyError             notes that make no melody (negative length, pitch out of range, ...)
-    +-- CollectionError         a collection folder that is missing, newer than this program, or busy
-    |   +-- DamagedError        a collection folder that is not whole
-    |   +-- LossError           a change that would lose melodies, which has to be asked for by name:
-    |       +-- SourceError     a source that is damaged, is not recognised, or gives no melody
-    |       +-- SmallerError    a rebuild with far fewer melodies than before
-    |       +-- ChangedError    melodies that are in the collection with other content
-    +-- SandboxError            a worker process refused its input, or
-    |   +-- HungError           gave no answer in time, or
-    |   +-- CrashedError        took the process with it
-    +-- ArgumentError           an argument that makes no sense; also a ValueError
-    |   +-- PlaceError          a place beyond the end of a sequence; also an IndexError
-    +-- FilterError             a filter that makes no sense
-    +-- ExperimentError         a study that cannot be used as asked
-    |   +-- FrozenError         a change of what a running study has frozen
-    |   +-- DecisionError       a decision that its trial does not allow
-    |   +-- NotKeptError        the database could not save
-    |   +-- UnknownExpertError  no participant has this name, or they have withdrawn
-    +-- PluginError             a plug-in (matcher, measure, format) that cannot be loaded, or fails
-    +-- ClusterError            a cluster that cannot be reached, or is lost on the way
-    +-- HarvestError            a server that refuses, fails or answers nonsense
-    +-- TimeLimitError          a search that took longer than it was allowed to
-    +-- UnknownNameError        a name that is not registered; the message lists those that are
-    |   +-- UnknownRecordError  a record that is not in the collection
-    +-- MissingExtraError       a library that is not installed; the message has the command that installs it
+`RoslinError` is the root: catch it to catch all of them. A `LossError`, a change that would lose melodies, has to be
+asked for by name.
 
 `ReadingWarning` is no refusal: it lists the parts of a query that were reinterpreted.
 

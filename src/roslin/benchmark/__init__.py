@@ -1,9 +1,4 @@
-"""The test bed: tasks with known answers, every matcher, one table.
-
-queries     forms of a melody that people ask for: pieces of it, typed with mistakes, sung
-tasks       collections, queries and their truths, made of public data
-results     the tasks put to matchers; what comes out, beside what others have measured
-"""
+"""The test bed: tasks with known answers, every matcher, one table."""
 
 from __future__ import annotations
 

@@ -197,17 +197,11 @@ def _within(groups: Iterable[Sequence[int]]) -> tuple[dict[int, list[int]], list
     return relatives, list(relatives)
 
 
-def _known(sources: Sources) -> list[Melody]:
-    """The melodies that are typed and sung: those of RISM, or else of the starter collection."""
-    return _read(sources.incipits or _rism_file(sources) or tunes_path())
-
-
-def _typed(sources: Sources) -> Iterator[QuerySet]:
-    return of_forms("typed", _known(sources), TYPED, sources.queries)
-
-
-def _sung(sources: Sources) -> Iterator[QuerySet]:
-    return of_forms("sung", _known(sources), SUNG, sources.queries)
+def _changed(task: str, forms: Mapping[str, Edit]) -> Callable[[Sources], Iterator[QuerySet]]:
+    """Melodies of RISM, or else of the starter collection, in these forms."""
+    return lambda sources: of_forms(
+        task, _read(sources.incipits or _rism_file(sources) or tunes_path()), forms, sources.queries
+    )
 
 
 def _rism_file(sources: Sources) -> Path | None:
@@ -371,8 +365,8 @@ def _without_package(name: str, found: Callable[[], Path | None]) -> Callable[[S
 
 TASKS: dict[str, BenchmarkTask] = {
     "starter": BenchmarkTask("tunes of the starter collection and their variants", _starter),
-    "typed": BenchmarkTask(f"the first {NOTES} notes of a melody, as people type them", _typed),
-    "sung": BenchmarkTask(f"the first {NOTES} notes of a melody, as people sing them", _sung),
+    "typed": BenchmarkTask(f"the first {NOTES} notes of a melody, as people type them", _changed("typed", TYPED)),
+    "sung": BenchmarkTask(f"the first {NOTES} notes of a melody, as people sing them", _changed("sung", SUNG)),
     "rism": BenchmarkTask("the same work in different sources of RISM", _rism, _without_rism),
     "books": BenchmarkTask(
         "the same title in different tune books", _books, _without_package("music21", music21_corpus)

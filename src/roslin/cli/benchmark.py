@@ -20,14 +20,10 @@ def benchmark_command(
     quick: Annotated[
         bool, Option("--quick", help="Only 5 queries per column, and only the tasks that need no other data.")
     ] = False,
-    queries: Annotated[int, Option("--queries", min=1, help="Largest number of queries per column.")] = 60,
-    data: Annotated[
-        Path | None, Option("--data", help="Folder with the RISM sample. Default: the variable ROSLIN_DATA.")
-    ] = None,
-    incipits: Annotated[
-        Path | None, Option("--incipits", help="Your melodies, for the tasks typed, sung and own.")
-    ] = None,
-    truth: Annotated[Path | None, Option("--truth", help="Your ground truth of --incipits, for the task own.")] = None,
+    queries: Annotated[int, Option(min=1, help="Largest number of queries per column.")] = 60,
+    data: Annotated[Path | None, Option(help="Folder with the RISM sample. Default: the variable ROSLIN_DATA.")] = None,
+    incipits: Annotated[Path | None, Option(help="Your melodies, for the tasks typed, sung and own.")] = None,
+    truth: Annotated[Path | None, Option(help="Your ground truth of --incipits, for the task own.")] = None,
     others: Annotated[
         list[Path] | None, Option("--add", metavar="FILE", help="benchmark.json of another run. Can be repeated.")
     ] = None,

@@ -120,7 +120,7 @@ def remove_command(
     ids: Annotated[list[str] | None, Argument(metavar="ID", help="The ids of the melodies to remove.")] = None,
     record: Annotated[
         list[str] | None,
-        Option("--record", metavar="NUMBER", help="The number of a record to remove. Can be repeated."),
+        Option(metavar="NUMBER", help="The number of a record to remove. Can be repeated."),
     ] = None,
 ) -> None:
     """Remove melodies by id, or all melodies of catalogue records by number.
@@ -217,7 +217,7 @@ def upgrade_command(collection: CollectionArgument) -> None:
 def shard_command(
     collection: CollectionArgument,
     output: Annotated[Path, Option("--output", "-o", help="The folder for the shards.")],
-    parts: Annotated[int, Option("--parts", min=1, help="Number of shards.")] = 4,
+    parts: Annotated[int, Option(min=1, help="Number of shards.")] = 4,
     dask: DaskOption = None,
 ) -> None:
     """Divide a collection into shards, for roslin search on a cluster. Each shard is a collection.

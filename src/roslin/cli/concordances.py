@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from roslin.cli.options import (
-    DaskOption,
-    DefaultCommandGroup,
-    ThreadsOption,
-    command_group,
-    needs_extra,
-    work_of,
-)
+from roslin.cli.options import DaskOption, DefaultCommandGroup, ThreadsOption, command_group, needs_extra, work_of
 from roslin.cli.output import (
     FormatOption,
     OutputFormat,
@@ -29,6 +22,7 @@ from roslin.cli.output import (
     remark,
     resumable,
 )
+from roslin.display.text import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,16 +81,14 @@ def find_command(
     ] = False,
     only: Annotated[
         list[Path] | None,
-        Option("--only", metavar="FILE", help="Only pairs with a melody of this file. Can be repeated."),
+        Option(metavar="FILE", help="Only pairs with a melody of this file. Can be repeated."),
     ] = None,
     since: Annotated[
-        Path | None, Option("--since", help="A folder of earlier results: only new melodies are compared with all.")
+        Path | None, Option(help="A folder of earlier results: only new melodies are compared with all.")
     ] = None,
-    matcher: Annotated[
-        str | None, Option("--matcher", help="Another matcher, with a --radius instead of a --level.")
-    ] = None,
+    matcher: Annotated[str | None, Option(help="Another matcher, with a --radius instead of a --level.")] = None,
     radius: Annotated[
-        float | None, Option("--radius", min=0.0, help="Largest distance of a pair. Default matcher: roslin.")
+        float | None, Option(min=0.0, help="Largest distance of a pair. Default matcher: roslin.")
     ] = None,
     threads: ThreadsOption = 2,
     dask: DaskOption = None,
@@ -165,7 +157,6 @@ def _tell_of_earlier(folder: Path, wanted: Certainty) -> None:
 
 def _show(found: Concordances, folder: Path, most: int, format: OutputFormat) -> None:
     from roslin.concordances.concordance import PEOPLE_READ, groups_table, kinds_table
-    from roslin.display.text import counted
     from roslin.report.concordances import left_out_words
 
     count, pairs = len(found.groups), len(found.pairs)
@@ -210,7 +201,7 @@ def report_command(
     output: Annotated[
         Path | None, Option("--output", "-o", help="A page (NAME.html) or a folder of pages. Default: FOLDER/report.")
     ] = None,
-    link: Annotated[str, Option("--link", help="Address pattern of a source, with {id} or {record}, for links.")] = "",
+    link: Annotated[str, Option(help="Address pattern of a source, with {id} or {record}, for links.")] = "",
 ) -> None:
     """Write a report of every group: aligned notation with marked differences, and the data of the sources.
 
@@ -264,7 +255,6 @@ def merge_command(
     Example: roslin concordances review merge anna.jsonl ben.jsonl -o mine.roslin
     """
     from roslin.concordances.review import merge_into
-    from roslin.display.text import counted
 
     done = merge_into(reviews, output)
     remark(*done.notes)
@@ -308,7 +298,6 @@ def reject_command(
 def _decide(collection: Path, ids: list[str], verdict: str, author: str, note: str, table: Path | None) -> None:
     from roslin.collection.store import Store
     from roslin.concordances.review import ListedDecision, Review, listed_decisions
-    from roslin.display.text import counted
 
     if len(ids) != (0 if table else 2):
         raise typer.BadParameter("name two melodies by their ids, or a table with --from")
@@ -367,17 +356,16 @@ def marc_command(
     collection: CollectionPath,
     output: Annotated[Path | None, Option("--output", "-o", help="The file to write, with all records in it.")] = None,
     per_record: Annotated[
-        Path | None, Option("--per-record", metavar="FOLDER", help="A new folder, with RECORD.xml for each record.")
+        Path | None, Option(metavar="FOLDER", help="A new folder, with RECORD.xml for each record.")
     ] = None,
     note: Annotated[
         str,
-        Option("--note", help="Text of $n: short, full, or a template such as '{source}|{incipits}'. Default: short."),
+        Option(help="Text of $n: short, full, or a template such as '{source}|{incipits}'. Default: short."),
     ] = "short",
-    language: Annotated[str, Option("--language", help="Language of the texts: en, de, fr or it.")] = "en",
+    language: Annotated[str, Option(help="Language of the texts: en, de, fr or it.")] = "en",
     source: Annotated[
         list[Path] | None,
         Option(
-            "--source",
             metavar="FILE",
             help="MARCXML file of the records. Links that they already have are not repeated. Can be repeated.",
         ),
@@ -391,7 +379,6 @@ def marc_command(
     Example: roslin concordances marc mine.roslin --source export.xml.gz -o patches.xml
     """
     from roslin.concordances.marc import existing_links, patches_of, write_collection, write_patches
-    from roslin.display.text import counted
 
     if output is None and per_record is None:
         raise typer.BadParameter("name a file with --output, or a folder with --per-record")

@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Argument, Option
 
-from roslin.cli.options import PluginOption, TieRule, TiesOption, with_options
-from roslin.cli.output import OutputFormat, print_rows, print_tables, progress_bar, remark, write_file, write_tables
+from roslin.cli.options import PluginOption, TiesOption, WayOption, with_options
+from roslin.cli.output import OutputFormat, print_table, print_tables, progress_bar, remark, write_file, write_tables
 from roslin.cli.runs import name_and_path, read_runs
-from roslin.cli.truth_options import WayOption
 
 if TYPE_CHECKING:
     from roslin.display.table import Table
-    from roslin.evaluate import Evaluation, Measure
-    from roslin.run import Run
-    from roslin.truth import Truth
+    from roslin.evaluate import Evaluation
 
 _PANELS = 200
 
 
-class SameId(StrEnum):
-    """Rules for a document with the id of its query: `roslin.evaluate.rankings.SAME_ID`."""
-
-    keep = "keep"
-    drop = "drop"
-
-
-class EvaluationFormat(StrEnum):
-    """How to print an evaluation."""
-
-    table = "table"
-    tsv = "tsv"
-    json = "json"
-    latex = "latex"
-    html = "html"
+EvaluationFormat = Literal["table", "tsv", "json", "latex", "html"]
 
 
 @dataclass(frozen=True)
@@ -59,13 +40,10 @@ class Material:
     truth_from: Annotated[
         Path | None,
         Option(
-            "--truth-from",
             help="Rankings of participants, to be grouped. The intervals then also cover other participants.",
         ),
     ] = None
-    grouping: Annotated[
-        str, Option("--grouping", help="With --truth-from: All-2, Any-2, Prev-2, All-1, Any-1 or Prev-1.")
-    ] = "All-2"
+    grouping: Annotated[str, Option(help="With --truth-from: All-2, Any-2, Prev-2, All-1, Any-1 or Prev-1.")] = "All-2"
     way: WayOption = "roslin"
 
     @property
@@ -93,14 +71,13 @@ class Analysis:
     )
     against: Annotated[
         str | None,
-        Option(
-            "--against", help="Compare only this run with every other one. Fewer comparisons find smaller differences."
-        ),
+        Option(help="Compare only this run with every other one. Fewer comparisons find smaller differences."),
     ] = None
-    ties: TiesOption = TieRule.expected
+    ties: TiesOption = "expected"
     same_id: Annotated[
-        SameId, Option("--same-id", help="A document with the id of its query: keep it, or drop it from the list.")
-    ] = SameId.keep
+        Literal["keep", "drop"],
+        Option(help="A document with the id of its query: keep it, or drop it from the list."),
+    ] = "keep"
     tie_sensitivity: Annotated[
         bool, Option("--tie-sensitivity", help="Also print the range of scores over all orders of tied results.")
     ] = False
@@ -109,18 +86,19 @@ class Analysis:
     ] = False
     judged: Annotated[
         int | None,
-        Option("--judged", min=1, metavar="K", help="Also print the share of the first K results that was judged."),
+        Option(min=1, metavar="K", help="Also print the share of the first K results that was judged."),
     ] = None
     letters: Annotated[
         bool,
         Option("--letters", help="With --format latex: a small table whose letters name significantly worse runs."),
     ] = False
-    steps: Annotated[str | None, Option("--steps", help="Print only the ADR of this query, rank by rank.")] = None
-    level: Annotated[float, Option("--level", help="Confidence level of the intervals (0 to 1).")] = 0.95
+    steps: Annotated[str | None, Option(help="Print only the ADR of this query, rank by rank.")] = None
+    level: Annotated[float, Option(help="Confidence level of the intervals (0 to 1).")] = 0.95
 
     def evaluations(self, material: Material) -> list[Evaluation]:
         """All metrics under the first truth, and the first of them under the others; prints the remarks."""
         from roslin.evaluate import DEFAULT_MEASURES, measure
+        from roslin.evaluate.evaluation import quietly
         from roslin.evaluate.tables import remarks
         from roslin.truth import read_truth
 
@@ -130,7 +108,8 @@ class Analysis:
             wanted = [measure(name) for name in self.measures or DEFAULT_MEASURES]
             truths, runs = [read_truth(path) for path in material.sources], read_runs(material.runs, tells=False)
             evaluations = [
-                self._evaluated(truth, runs, wanted[: None if place == 0 else 1]) for place, truth in enumerate(truths)
+                quietly(truth, runs, wanted[: None if place == 0 else 1], ties=self.ties, same_id=self.same_id)
+                for place, truth in enumerate(truths)
             ]
         remark(*remarks(evaluations))
         return evaluations
@@ -138,33 +117,23 @@ class Analysis:
     def _with_judges(self, rankings: Path, material: Material) -> Evaluation:
         """All metrics under the truth that the participants give, with their intervals over other participants."""
         from roslin.evaluate import DEFAULT_MEASURES
-        from roslin.evaluate.disagreement import with_judges
+        from roslin.evaluate.evaluation import quietly, with_judges
         from roslin.truth import grouped_truth, method_named, read_rankings
         from roslin.truth.grouping import function_named
 
         function, given = function_named(material.grouping), read_rankings(rankings)
         method = replace(method_named(material.way), rule=function.rule, tails=function.tails)
         runs = read_runs(material.runs, tells=False)
-        plain = self._evaluated(grouped_truth(given, method), runs, self.measures or DEFAULT_MEASURES)
+        measures = self.measures or DEFAULT_MEASURES
+        plain = quietly(grouped_truth(given, method), runs, measures, ties=self.ties, same_id=self.same_id)
         with progress_bar("drawing panels", _PANELS) as progress:
             return with_judges(plain, given, method, _PANELS, progress=progress)
-
-    def _evaluated(self, truth: Truth, runs: list[Run], measures: Sequence[str | Measure]) -> Evaluation:
-        """An evaluation without warnings: they are among its remarks."""
-        import warnings
-
-        from roslin.evaluate import EmptyTruthWarning, evaluate
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyTruthWarning)
-            return evaluate(truth, runs, measures, ties=self.ties.value, same_id=self.same_id.value)
 
     def extra_tables(self, evaluation: Evaluation) -> list[Table]:
         """Tables that every format has only when they are asked for."""
         from roslin.evaluate import tables
-        from roslin.evaluate.disagreement import judged_table
 
-        extra = [judged_table(evaluation, self.judged)] if self.judged is not None else []
+        extra = [tables.judged_table(evaluation, self.judged)] if self.judged is not None else []
         extra += [tables.tie_ranges(evaluation)] if self.tie_sensitivity else []
         return [*extra, tables.tie_breaks(evaluation)] if self.tie_break else extra
 
@@ -189,9 +158,7 @@ class Analysis:
 def evaluate_command(
     material: Material,
     analysis: Analysis,
-    format: Annotated[
-        EvaluationFormat, Option("--format", help="Format of the printed result.")
-    ] = EvaluationFormat.table,
+    format: Annotated[EvaluationFormat, Option(help="Format of the printed result.")] = "table",
     output: Annotated[
         Path | None, Option("--output", "-o", help="Write to this file instead (several TSV tables: to a folder).")
     ] = None,
@@ -211,7 +178,7 @@ def evaluate_command(
         from roslin.evaluate.significance import lettered_latex
 
         text = lettered_latex(evaluations[0], analysis.level)
-    elif format is EvaluationFormat.html:
+    elif format == "html":
         from roslin.report.evaluation import evaluation_page, provenance
 
         read = provenance(material.sources, [name_and_path(run)[1] for run in material.runs])
@@ -219,8 +186,8 @@ def evaluate_command(
     else:
         tables = analysis.tables(evaluations, extra)
         remark(*(table.note for table in tables if table.note))
-        if format is EvaluationFormat.tsv or (format is EvaluationFormat.table and output is None):
-            _show(tables, OutputFormat(format.value), output)
+        if format == "tsv" or (format == "table" and output is None):
+            _show(tables, OutputFormat(format), output)
             return
         text = _text(evaluations[0], tables, analysis.level, format)
     if output is None:
@@ -237,9 +204,9 @@ def _refuse(material: Material, analysis: Analysis, format: EvaluationFormat) ->
         raise typer.BadParameter("choose one of --truth and --truth-from")
     if not material.runs:
         raise typer.BadParameter("give at least one run after the truth")
-    if analysis.steps is not None and format is EvaluationFormat.html:
+    if analysis.steps is not None and format == "html":
         raise typer.BadParameter("--steps goes with the other formats; the page has every query rank by rank")
-    if analysis.letters and format is not EvaluationFormat.latex:
+    if analysis.letters and format != "latex":
         raise typer.BadParameter("--letters goes with --format latex")
 
 
@@ -256,19 +223,14 @@ def _show(tables: list[Table], format: OutputFormat, output: Path | None) -> Non
 
 def _list(wanted: bool) -> None:
     if wanted:
+        from roslin.display.table import Table
         from roslin.evaluate import MEASURES
         from roslin.evaluate import measures as names
 
-        rows = [
-            {
-                "name": name,
-                "also": ", ".join(MEASURES[name].also),
-                "summary": MEASURES[name].summary,
-                "reference": MEASURES[name].reference,
-            }
-            for name in names()
-        ]
-        print_rows(rows, ("name", "also", "summary", "reference"), OutputFormat.table)
+        columns = ("name", "also", "summary", "reference")
+        found = [(name, MEASURES[name]) for name in names()]
+        rows = [(name, ", ".join(kind.also), kind.summary, kind.reference) for name, kind in found]
+        print_table(Table.of(columns, rows), OutputFormat.table)
         raise typer.Exit
 
 
@@ -276,9 +238,9 @@ def _text(evaluation: Evaluation, tables: list[Table], level: float, format: Eva
     from roslin.display.table import tables_to_json
     from roslin.evaluate.tables import means_by_measure
 
-    if format is EvaluationFormat.latex:
+    if format == "latex":
         shown = [means_by_measure(evaluation, level) if table.key == "means" else table for table in tables]
         return "\n".join(table.to_latex() for table in shown)
-    if format is EvaluationFormat.json:
+    if format == "json":
         return tables_to_json(tables)
     raise typer.BadParameter("--output goes with --format tsv, json, latex or html")

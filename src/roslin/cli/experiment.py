@@ -83,7 +83,7 @@ def create_command(
         Path | None, Option("--output", "-o", help="The new folder. Default: NAME.study next to the file.")
     ] = None,
     database: Annotated[
-        str, Option("--database", help="Address of the PostgreSQL database, if the study uses one: postgresql://...")
+        str, Option(help="Address of the PostgreSQL database, if the study uses one: postgresql://...")
     ] = "",
     _plugins: PluginOption = None,
 ) -> None:
@@ -131,7 +131,7 @@ def serve_study_command(
     port: PortOption = 8000,
     workers: WorkersOption = 1,
     public_address: PublicOption = "",
-    rate: Annotated[int, Option("--rate", min=0, help="Requests per minute and participant (0: no limit).")] = 1200,
+    rate: Annotated[int, Option(min=0, help="Requests per minute and participant (0: no limit).")] = 1200,
     proxy: ProxyOption = None,
 ) -> None:
     """Open a study to its participants. The dashboard of the experimenter is under /study.
@@ -293,7 +293,7 @@ def status_command(
 def export_study_command(
     folder: FolderArgument,
     output: Annotated[Path, Option("--output", "-o", help="A new or empty folder.")],
-    format: Annotated[str, Option("--format", help="Format of the export: csv, json, parquet or psych-ds.")] = "csv",
+    format: Annotated[str, Option(help="Format of the export: csv, json, parquet or psych-ds.")] = "csv",
     database: OtherDatabaseOption = "",
     unfinished: Annotated[bool, Option("--unfinished", help="Include unfinished trials.")] = False,
     with_participants: Annotated[
@@ -414,21 +414,21 @@ def _share(name: str, what: str) -> typer.models.OptionInfo:
 
 @app.command("bots")
 def bots_command(
-    folder: Annotated[Path, Argument(help="The folder of the study, NAME.study.")],
+    folder: FolderArgument,
     number: Annotated[int, Option("--n", "-n", min=1, max=100_000, help="Number of simulated participants.")] = 37,
     address: Annotated[
-        str, Option("--address", help="Address of a server that runs this study. The answers go to the study itself.")
+        str, Option(help="Address of a server that runs this study. The answers go to the study itself.")
     ] = "",
-    database: Annotated[str, Option("--database", help="Database for the answers: postgresql://...")] = "",
+    database: Annotated[str, Option(help="Database for the answers: postgresql://...")] = "",
     output: Annotated[
         Path | None, Option("--output", "-o", help="Save the copy in this folder, to export its answers.")
     ] = None,
     truth: Annotated[
         Path | None,
-        Option("--truth", help="Ground truth around which the opinions vary. Default: the order of the plan."),
+        Option(help="Ground truth around which the opinions vary. Default: the order of the plan."),
     ] = None,
-    model: Annotated[str, Option("--model", help=f"Model of the differences in opinion: {_MODELS}.")] = "mallows",
-    noise: Annotated[float, Option("--noise", min=0.0, max=1.0, help="Amount of difference in opinion, 0 to 1.")] = 0.5,
+    model: Annotated[str, Option(help=f"Model of the differences in opinion: {_MODELS}.")] = "mallows",
+    noise: Annotated[float, Option(min=0.0, max=1.0, help="Amount of difference in opinion, 0 to 1.")] = 0.5,
     careless: Annotated[float, _share("--careless", "judge at random")] = 0.05,
     quit: Annotated[float, _share("--quit", "leave at any point")] = 0.1,
     seed: SeedOption = 2005,

@@ -152,7 +152,7 @@ class Additions:
         list[str] | None,
         Option(metavar="MATCHER", help="Add the melodies most similar to the query. Can be repeated."),
     ] = None
-    first: Annotated[int, Option("--first", min=1, help="Number of melodies per --also-search.")] = 10
+    first: Annotated[int, Option(min=1, help="Number of melodies per --also-search.")] = 10
 
     def to(self, selection: Selection, opened: Collection, query: Melody | None, exclude: tuple[str, ...]) -> Selection:
         """A selection and these melodies."""

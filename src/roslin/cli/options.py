@@ -9,10 +9,9 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 from typer import Argument, Option
@@ -46,20 +45,20 @@ def in_panel(name: str) -> Callable[[Maker], Maker]:
     return decorate
 
 
-class TieRule(StrEnum):
-    """Rules for tied scores: `roslin.evaluate.rankings.TIES`."""
-
-    expected = "expected"
-    given = "given"
-    trec = "trec"
-
-
 CollectionArgument = Annotated[Path, Argument(help="The collection, NAME.roslin.")]
 ThreadsOption = Annotated[int, Option("--threads", min=1, help="Number of threads.")]
 SourceSecondsOption = Annotated[float | None, Option("--seconds", help="Time limit per source, in seconds.")]
 NumberOption = Annotated[int | None, Option("--number", min=1, help="Number of the melody in the file, from 1.")]
 MatchersOption = Annotated[
     list[str] | None, Option("--matcher", metavar="MATCHER", help="A matcher. Can be repeated. Default: all.")
+]
+WayOption = Annotated[
+    str,
+    Option(
+        "--as",
+        metavar="METHOD",
+        help="Defaults of --unranked, --min-votes and --attention: roslin, or typke2005 (as in the papers).",
+    ),
 ]
 SeedOption = Annotated[int, Option("--seed", min=0, help="Random seed.")]
 PortOption = Annotated[int, Option("--port", min=1, max=65535, help="Port to listen on.")]
@@ -86,7 +85,7 @@ ProxyOption = Annotated[
     ),
 ]
 TiesOption = Annotated[
-    TieRule,
+    Literal["expected", "given", "trec"],  # as `roslin.evaluate.rankings.TIES`
     Option(
         "--ties",
         help="Tied scores: the mean over all orders (expected), as in the run (given), or as in trec_eval (trec).",
@@ -99,17 +98,15 @@ TiesOption = Annotated[
 
 @in_panel(COMPARE)
 def matcher_options(
-    matcher: Annotated[str | None, Option("--matcher", help="The matcher (see roslin matchers).")] = None,
+    matcher: Annotated[str | None, Option(help="The matcher (see roslin matchers).")] = None,
     compare: Annotated[
         str | None,
-        Option("--compare", metavar="both|melody|rhythm|contour", help="Melody and rhythm, or only one of them."),
+        Option(metavar="both|melody|rhythm|contour", help="Melody and rhythm, or only one of them."),
     ] = None,
     place: Annotated[
-        str | None, Option("--place", metavar="anywhere|start|end|whole", help="Where in a melody the query may be.")
+        str | None, Option(metavar="anywhere|start|end|whole", help="Where in a melody the query may be.")
     ] = None,
-    key: Annotated[
-        str | None, Option("--key", metavar="any|written", help="In any key, or only in that of the query.")
-    ] = None,
+    key: Annotated[str | None, Option(metavar="any|written", help="In any key, or only in that of the query.")] = None,
 ) -> ChosenMatcher:
     """A matcher in the mode that was asked for, and whether melodies must be cut to their beginnings for it."""
     from roslin.matchers import DEFAULT_MATCHER

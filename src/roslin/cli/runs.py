@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -16,28 +15,10 @@ from roslin.cli.output import FormatOption, OutputFormat, print_table, remark, w
 
 if TYPE_CHECKING:
     from roslin.run import Run
-    from roslin.truth import Truth
 
 app = command_group("Combine run files, or pool them for judging.\n\nExample: roslin runs fuse a.run b.run -o both.run")
 
 RunsArgument = Annotated[list[str], Argument(metavar="RUNS", help="Run files. NAME=FILE gives one a name.")]
-
-
-class FusionMethod(StrEnum):
-    """How scores are put together."""
-
-    sum = "sum"
-    mnz = "mnz"
-    rrf = "rrf"
-
-
-class FusionScale(StrEnum):
-    """How scores are made comparable before."""
-
-    zscore = "zscore"
-    minmax = "minmax"
-    rank = "rank"
-    none = "none"
 
 
 def read_runs(texts: Sequence[str], *, tells: bool = True) -> list[Run]:
@@ -65,13 +46,14 @@ def fuse_command(
     runs: RunsArgument,
     output: Annotated[Path, Option("--output", "-o", help="The file to write: .run, .csv, .json or .parquet.")],
     method: Annotated[
-        FusionMethod, Option("--method", help="Fusion method: CombSUM, CombMNZ, or reciprocal ranks.")
-    ] = FusionMethod.sum,
+        Literal["sum", "mnz", "rrf"], Option(help="Fusion method: CombSUM, CombMNZ, or reciprocal ranks.")
+    ] = "sum",
     scale: Annotated[
-        FusionScale, Option("--scale", help="How the scores of each list are made comparable (not for rrf).")
-    ] = FusionScale.zscore,
+        Literal["zscore", "minmax", "rank", "none"],
+        Option(help="How the scores of each list are made comparable (not for rrf)."),
+    ] = "zscore",
     weights: Annotated[
-        str, Option("--weights", metavar="W,W,...", help="Weight of each run, such as 1,2,0.5. Default: all equal.")
+        str, Option(metavar="W,W,...", help="Weight of each run, such as 1,2,0.5. Default: all equal.")
     ] = "",
 ) -> None:
     """Combine several runs into one. With one run, only its scores are scaled.
@@ -82,7 +64,7 @@ def fuse_command(
     from roslin.run.fusion import fuse_runs
 
     given = read_runs(runs)
-    fused = fuse_runs(given, method.value, scale.value, weights=_weights(weights), name=output.name.partition(".")[0])
+    fused = fuse_runs(given, method, scale, weights=_weights(weights), name=output.name.partition(".")[0])
     remark(*fused.remarks)
     fused.write(output)
     queries, hits = counted(len(fused.queries), "query", "queries"), counted(len(fused), "hit")
@@ -102,10 +84,10 @@ def _weights(text: str) -> tuple[float, ...]:
 @app.command("pool")
 def pool_command(
     runs: RunsArgument,
-    depth: Annotated[int, Option("--depth", min=1, help="Number of documents from the top of each list.")] = 10,
+    depth: Annotated[int, Option(min=1, help="Number of documents from the top of each list.")] = 10,
     judged: Annotated[
         Path | None,
-        Option("--judged", metavar="TRUTH", help="Omit documents that this ground truth has already judged."),
+        Option(metavar="TRUTH", help="Omit documents that this ground truth has already judged."),
     ] = None,
     output: Annotated[Path | None, Option("--output", "-o", help="Write a .csv file instead of printing.")] = None,
     format: FormatOption = OutputFormat.table,
@@ -117,13 +99,12 @@ def pool_command(
     Example: roslin runs pool dp.run emd.run --depth 20 -o pool.csv
     """
     from roslin.run.fusion import pool_runs
-    from roslin.truth import read_truth
+    from roslin.truth import Truth, read_truth
 
     if output is not None and output.suffix.lower() != ".csv":
         raise typer.BadParameter(f"--output must end with .csv; got {output.name}")
-    truth = None if judged is None else read_truth(judged)
-    known = {query: _judged(truth, query) for query in truth} if truth is not None else None
-    pool = pool_runs(read_runs(runs), depth, known)
+    truth = read_truth(judged) if judged else Truth({})
+    pool = pool_runs(read_runs(runs), depth, {query: truth.judged(query) for query in truth})
     table = pool.to_table()
     if pool.judged:
         remark(f"{pool.judged:,} judged already: left out")
@@ -133,7 +114,3 @@ def pool_command(
         return
     # Without ranks: judges must not see them.
     write_file(output, table.only("query", "document").to_csv())
-
-
-def _judged(truth: Truth, query: str) -> set[str]:
-    return {id for group in truth[query] for id in group} | set(truth.nonrelevant(query) or ())

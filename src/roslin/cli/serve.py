@@ -33,28 +33,23 @@ class PageOptions:
     link: PageLinkOption = ""
     seconds: Annotated[
         float | None,
-        Option("--seconds", help="Time limit of one search in seconds. Default: 60, or 20 on a public server."),
+        Option(help="Time limit of one search in seconds. Default: 60, or 20 on a public server."),
     ] = None
     rate: Annotated[
         int | None,
-        Option(
-            "--rate", min=0, help="Requests per minute and client (0: no limit). Default: 0, or 300 on a public server."
-        ),
+        Option(min=0, help="Requests per minute and client (0: no limit). Default: 0, or 300 on a public server."),
     ] = None
     proxy: ProxyOption = None
     site: Annotated[
         Path | None,
-        Option(
-            "--site", help="TOML file with the name, logo, colours, contact and legal texts of the site.", exists=True
-        ),
+        Option(help="TOML file with the name, logo, colours, contact and legal texts of the site.", exists=True),
     ] = None
     root_path: Annotated[
-        str, Option("--root-path", metavar="PATH", help="Path of the page behind a reverse proxy, such as /tunes.")
+        str, Option(metavar="PATH", help="Path of the page behind a reverse proxy, such as /tunes.")
     ] = ""
     embed: Annotated[
         list[str] | None,
         Option(
-            "--embed",
             metavar="ORIGIN",
             help="Site whose pages may show the search page in a frame and use the API, such as "
             "https://library.example.org. Can be repeated.",
@@ -63,7 +58,6 @@ class PageOptions:
     review_password: Annotated[
         str,
         Option(
-            "--review-password",
             envvar="ROSLIN_REVIEW_PASSWORD",
             help="Password for reviewers of concordances. A public server without one is read-only.",
         ),
@@ -111,9 +105,7 @@ class PageOptions:
 @with_options(page=PageOptions)
 def serve_command(
     collections: Annotated[list[Path], Argument(help="The collection, NAME.roslin, or several.")],
-    host: Annotated[str, Option("--host", help="Address to listen on. 0.0.0.0 opens the page to others.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[str, Option(help="Address to listen on. 0.0.0.0 opens the page to others.")] = ("127.0.0.1"),
     port: PortOption = 8000,
     workers: WorkersOption = 1,
     *,

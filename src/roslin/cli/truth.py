@@ -2,44 +2,143 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
-from roslin.cli.options import SeedOption, command_group, with_options
+from roslin.cli.options import SeedOption, WayOption, command_group, with_options
 from roslin.cli.output import FormatOption, OutputFormat, print_table, print_tables, progress_bar, remark, write_file
-from roslin.cli.truth_options import (
-    QueryOption,
-    RankingsFile,
-    ShufflesOption,
-    TruthOutput,
-    check_output,
-    consistency_method,
-    grouping_method,
-    pair_method,
-    rankings_file,
-    spare,
-    strength_method,
-    write_and_say,
-)
 from roslin.display.text import some_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from roslin.melody import Melody
-    from roslin.truth import Method, Rankings
+    from roslin.truth import Method, Rankings, Truth
 
 app = command_group(
     "Build ground truths from rankings and votes.\n\nExample: roslin truth group rankings.csv -o truth.qrel"
 )
 _REPORTS = (".html", ".svg", ".tex", ".csv")
 
+# -- options of several commands --------------------------------------------------------------------------------------
+
+TruthOutput = Annotated[Path | None, Option("--output", "-o", help="Also write the truth: .qrel, .txt, .json or .csv.")]
+ShufflesOption = Annotated[
+    int, Option("--shuffles", min=0, help="Number of shuffled copies to compare with (0: none).")
+]
+QueryOption = Annotated[list[str] | None, Option("--query", metavar="ID", help="Only this query. Can be repeated.")]
+
+# The options of a method: type, default, name and help. None leaves a choice to --as.
+_METHOD: dict[str, tuple[Any, Any, str, str]] = {
+    "rule": (str, "all", "--rule", "When a group begins: all, any or prev."),
+    "tails": (int, 2, "--tails", "Number of tails of the test: 1 or 2."),
+    "alpha": (float, 0.25, "--alpha", "The p-value below which candidates differ."),
+    "scope": (str, "group", "--scope", "Compare a candidate with its group (group) or all earlier ones (list)."),
+    "test": (str, "asymptotic", "--test", "Test: asymptotic, exact, permutation or paired."),
+    "unranked": (
+        *(str | None, None, "--unranked"),
+        "Unranked candidates: last place (last) or no rank (drop). Default: last.",
+    ),
+    "min_votes": (
+        *(float | None, None, "--min-votes"),
+        "Participants, or share of them, who must rank a candidate. Default: 0.25.",
+    ),
+    "attention": (
+        *(bool | None, None, "--attention/--no-attention"),
+        "Omit participants who failed the attention check (default), or keep them.",
+    ),
+    "correction": (str | None, None, "--correction", "Correction for many tests: holm or bh."),
+}
+
+
+def _method_of(names: str, way: Any = WayOption, **others: tuple[Any, Any, str, str]) -> Callable[..., Method]:
+    """A method made from these options, for `with_options`. `others` replace the option of that name."""
+
+    def made(**given: Any) -> Method:
+        from roslin.truth import method_named
+
+        chosen = method_named(given.pop("way", "roslin"))
+        return replace(chosen, **{name: value for name, value in given.items() if value is not None})
+
+    options = [Parameter("way", Parameter.KEYWORD_ONLY, annotation=way, default="roslin")] if way else []
+    for name in names.split():
+        kind, default, flag, help = (_METHOD | others)[name]
+        annotation = Annotated[kind, Option(flag, help=help)]  # type: ignore[valid-type]
+        options.append(Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default))
+    made.__signature__ = Signature(options)  # type: ignore[attr-defined]
+    return made
+
+
+_grouping_method = _method_of("rule tails alpha scope test unranked min_votes attention correction")
+_pair_method = _method_of("tails alpha test unranked min_votes attention")
+_consistency_method = _method_of(
+    "tails alpha test unranked attention correction",
+    tails=(int, 1, "--tails", "Tails of the test: 1 (ADR-1) or 2 (ADR-2)."),
+)
+_strength_method = _method_of("rule tails alpha unranked", way=None)
+
+
+@dataclass(frozen=True)
+class RankingsFile:
+    """A file with rankings, which queries of it are wanted, and which may occur in it."""
+
+    path: Annotated[Path, Argument(metavar="rankings", help="Rankings: CSV with query,expert,document,rank, or JSON.")]
+    ties: Annotated[bool, Option("--ties", help="Treat equal ranks of one participant as a tie.")] = False
+    queries: QueryOption = None
+    known_queries: Annotated[
+        Path | None, Option(help="Text file with one query per line. Any other query is refused.")
+    ] = None
+
+    def read(self) -> Rankings:
+        """The rankings of the queries that are wanted."""
+        rankings = self.read_all()
+        return rankings.only(self.queries) if self.queries else rankings
+
+    def read_all(self) -> Rankings:
+        from roslin.rows import read_text
+        from roslin.truth import read_rankings
+
+        known = None
+        if self.known_queries is not None:
+            known = [line.strip() for line in read_text(self.known_queries).splitlines() if line.strip()]
+        return read_rankings(self.path, ties=self.ties, queries=known)
+
+
+def _check_output(source: Path, output: Path | None) -> None:
+    """Refuse to write a truth over what it is about to be made from, or to a file of another kind."""
+    from roslin.truth.qrel import truth_writer
+
+    if output is not None:
+        truth_writer(output)
+        _spare(source, output)
+
+
+def _spare(source: Path, output: Path) -> None:
+    """Refuse to write over what is about to be read."""
+    if output.exists() and source.exists() and output.samefile(source):
+        raise typer.BadParameter(f"--output {output} would replace what it is made from")
+
+
+def _write_and_say(truth: Truth, output: Path | None) -> None:
+    """Write a truth if there is an output, and print its notes."""
+    from roslin.truth import write_truth
+
+    if output is not None:
+        write_truth(truth, output)
+    remark(*truth.notes)
+    if output is not None:
+        remark(f"written to {output}")
+
+
+# -- groups from rankings ---------------------------------------------------------------------------------------------
+
 
 @app.command("group")
-@with_options(rankings=rankings_file, method=grouping_method)
+@with_options(rankings=RankingsFile, method=_grouping_method)
 def group_command(
     output: TruthOutput = None,
     shuffles: ShufflesOption = 1000,
@@ -56,11 +155,11 @@ def group_command(
     from roslin.truth import study_rankings
     from roslin.truth.study import SHOWN
 
-    check_output(rankings.path, output)
+    _check_output(rankings.path, output)
     said = rankings.read()
     with progress_bar("grouping", len(said)) as progress:
         found = study_rankings(said, method, shuffles, seed, power=False, progress=progress)
-    write_and_say(found.truth, output)
+    _write_and_say(found.truth, output)
     for name, each in found.queries.items():
         remark("; ".join(part for part in (f"query {name}: {each.sentence}", each.agreement) if part))
         remark(*(f"query {name}: {doubt}" for doubt in each.doubts))
@@ -82,7 +181,7 @@ def _remark_experts(said: Rankings, left_out: Sequence[str]) -> None:
 
 
 @app.command("consistency")
-@with_options(rankings=rankings_file, method=consistency_method)
+@with_options(rankings=RankingsFile, method=_consistency_method)
 def consistency_command(
     truth: Annotated[Path, Argument(help="The ground truth file.")],
     pairs: Annotated[bool, Option("--pairs", help="List the pairs and triples by name.")] = False,
@@ -118,15 +217,13 @@ def consistency_command(
 
 
 @app.command("report")
-@with_options(rankings=rankings_file, method=grouping_method)
+@with_options(rankings=RankingsFile, method=_grouping_method)
 def report_command(
     output: Annotated[Path, Option("--output", "-o", help="The report: .html, .svg, .tex or .csv.")],
-    melodies: Annotated[
-        Path | None, Option("--melodies", help="A collection or a file with the candidates, to draw them.")
-    ] = None,
+    melodies: Annotated[Path | None, Option(help="A collection or a file with the candidates, to draw them.")] = None,
     experience: Annotated[
         Path | None,
-        Option("--experience", help="CSV with expert,years, or experts.csv of a study: adds a plot (not in .csv)."),
+        Option(help="CSV with expert,years, or experts.csv of a study: adds a plot (not in .csv)."),
     ] = None,
     shuffles: ShufflesOption = 1000,
     seed: SeedOption = 2005,
@@ -146,7 +243,7 @@ def report_command(
         raise typer.BadParameter(f"--output must end with {', '.join(_REPORTS)}; got {output.name}")
     if experience is not None and ending == ".csv":
         raise typer.BadParameter("--experience is a plot, and a .csv file has none; write .html, .svg or .tex")
-    spare(rankings.path, output)
+    _spare(rankings.path, output)
     said = rankings.read()
     years = _years(experience) if experience else []
     known = _melodies(melodies, said) if melodies else {}
@@ -198,7 +295,7 @@ def _years(path: Path) -> list[float]:
 
 
 @app.command("experts")
-@with_options(rankings=rankings_file)
+@with_options(rankings=RankingsFile)
 def experts_command(format: FormatOption = OutputFormat.table, *, rankings: RankingsFile) -> None:
     """Show how well each participant agrees with the others, and which were careless.
 
@@ -210,9 +307,9 @@ def experts_command(format: FormatOption = OutputFormat.table, *, rankings: Rank
 
 
 @app.command("power")
-@with_options(rankings=rankings_file, method=pair_method)
+@with_options(rankings=RankingsFile, method=_pair_method)
 def power_command(
-    power: Annotated[float, Option("--power", help="Probability with which a difference should be found.")] = 0.8,
+    power: Annotated[float, Option(help="Probability with which a difference should be found.")] = 0.8,
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
     *,
@@ -242,12 +339,10 @@ def power_command(
 
 
 @app.command("strengths")
-@with_options(rankings=rankings_file, method=strength_method)
+@with_options(rankings=RankingsFile, method=_strength_method)
 def strengths_command(
     output: TruthOutput = None,
-    resamples: Annotated[
-        int, Option("--resamples", help="Number of resampled panels of participants, for the intervals.")
-    ] = 200,
+    resamples: Annotated[int, Option(help="Number of resampled panels of participants, for the intervals.")] = 200,
     shuffles: ShufflesOption = 100,
     seed: SeedOption = 2005,
     format: FormatOption = OutputFormat.table,
@@ -261,11 +356,11 @@ def strengths_command(
     """
     from roslin.truth.study import study_strengths
 
-    check_output(rankings.path, output)
+    _check_output(rankings.path, output)
     said = rankings.read()
     with progress_bar("fitting", len(said)) as progress:
         found = study_strengths(said, method, resamples, shuffles, seed, progress=progress)
-    write_and_say(found.truth, output)
+    _write_and_say(found.truth, output)
     remark(*found.sentences)
     print_table(found.table, format)
 
@@ -274,12 +369,12 @@ def strengths_command(
 def votes_command(
     votes: Annotated[Path, Argument(help="CSV with query,first,second,answer: a, b or s (the same).")],
     output: TruthOutput = None,
-    model: Annotated[str, Option("--model", help="Method: segments or bradley-terry.")] = "segments",
-    margin: Annotated[int, Option("--margin", help="segments: smallest lead in votes that counts.")] = 2,
-    rule: Annotated[str, Option("--rule", help="bradley-terry: a group must differ from all, any or prev.")] = "all",
-    tails: Annotated[int, Option("--tails", help="bradley-terry: tails of the test, 1 or 2.")] = 2,
-    alpha: Annotated[float, Option("--alpha", help="bradley-terry: p-value below which candidates differ.")] = 0.25,
-    against: Annotated[Path | None, Option("--against", help="Print a comparison with this truth.")] = None,
+    model: Annotated[str, Option(help="Method: segments or bradley-terry.")] = "segments",
+    margin: Annotated[int, Option(help="segments: smallest lead in votes that counts.")] = 2,
+    rule: Annotated[str, Option(help="bradley-terry: a group must differ from all, any or prev.")] = "all",
+    tails: Annotated[int, Option(help="bradley-terry: tails of the test, 1 or 2.")] = 2,
+    alpha: Annotated[float, Option(help="bradley-terry: p-value below which candidates differ.")] = 0.25,
+    against: Annotated[Path | None, Option(help="Print a comparison with this truth.")] = None,
     shuffles: ShufflesOption = 200,
     seed: SeedOption = 2005,
     query: QueryOption = None,
@@ -294,12 +389,12 @@ def votes_command(
     from roslin.truth.study import study_votes
     from roslin.truth.tables import compare_truths, likenesses
 
-    check_output(votes, output)
+    _check_output(votes, output)
     given = read_votes(votes, query)
     with progress_bar("shuffling", len({vote.query for vote in given})) as progress:
         found = study_votes(given, model, margin, Method(rule, tails, alpha), shuffles, seed, progress=progress)
     shown = found.table if against is None else likenesses(compare_truths(found.truth, read_truth(against)))
-    write_and_say(found.truth, output)
+    _write_and_say(found.truth, output)
     remark(*found.sentences)
     print_table(shown, format)
 
@@ -307,21 +402,19 @@ def votes_command(
 @app.command("simulate")
 def simulate_command(
     output: Annotated[Path, Option("--output", "-o", help="The rankings: .csv.")],
-    model: Annotated[str, Option("--model", help="Model of the rankings: mallows or plackett-luce.")] = "mallows",
-    queries: Annotated[int | None, Option("--queries", min=1, help="Number of queries. Default: 11.")] = None,
-    experts: Annotated[int, Option("--experts", min=1, help="Number of participants.")] = 30,
+    model: Annotated[str, Option(help="Model of the rankings: mallows or plackett-luce.")] = "mallows",
+    queries: Annotated[int | None, Option(min=1, help="Number of queries. Default: 11.")] = None,
+    experts: Annotated[int, Option(min=1, help="Number of participants.")] = 30,
     candidates: Annotated[
-        str | None, Option("--candidates", help="Number of candidates, or the least and the most (4-24). Default: 20.")
+        str | None, Option(help="Number of candidates, or the least and the most (4-24). Default: 20.")
     ] = None,
-    noise: Annotated[
-        float, Option("--noise", help="Noise from 0 (every participant is right) to 1 (random order).")
-    ] = 0.8,
-    dropout: Annotated[float, Option("--dropout", help="Share of candidates left unranked.")] = 0.0,
-    carelessness: Annotated[float, Option("--carelessness", help="Share of participants who rank at random.")] = 0.0,
+    noise: Annotated[float, Option(help="Noise from 0 (every participant is right) to 1 (random order).")] = 0.8,
+    dropout: Annotated[float, Option(help="Share of candidates left unranked.")] = 0.0,
+    carelessness: Annotated[float, Option(help="Share of participants who rank at random.")] = 0.0,
     truth: Annotated[
-        Path | None, Option("--truth", help="Use the groups of this truth instead of --queries and --candidates.")
+        Path | None, Option(help="Use the groups of this truth instead of --queries and --candidates.")
     ] = None,
-    seed: Annotated[int, Option("--seed", min=0, help="Random seed. The same seed gives the same rankings.")] = 2005,
+    seed: Annotated[int, Option(min=0, help="Random seed. The same seed gives the same rankings.")] = 2005,
 ) -> None:
     """Draw rankings from a model of participants.
 
@@ -420,7 +513,7 @@ def convert_command(
     from roslin.truth.qrel import convert_truth, truth_writer
 
     truth_writer(output, write_as)
-    spare(truth, output)
+    _spare(truth, output)
     found = read_truth(truth, read_as)
     remark(*found.notes, *convert_truth(found, output, write_as))
     remark(f"written to {output}")

@@ -1,15 +1,4 @@
-"""People's judgements: for every query, groups of documents, the most similar group first.
-
-model           a truth, and the order of its candidates
-qrel            its files, and other forms of them
-rankings        what experts said, its files, and how far they agree; `simulate` draws some
-ranktests       p-values of all pairs, and their correction for many tests
-grouping        groups from ranks, and the truths that other experts would give
-consistency     how well groups and tests agree, and how sure each line is
-choice_models   strengths and groups from rankings and from preference votes
-study           groups, or strengths, beside those of noise, in one value that prints itself
-tables          the other tables: two truths compared, how many more experts are needed
-"""
+"""People's judgements: for every query, groups of documents, the most similar group first."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ an example where union and the larger of both sets are the same; GOLDEN.md, sect
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -26,7 +26,7 @@ from roslin.errors import ArgumentError, UnknownNameError
 from roslin.tolerances import RECOMPUTED
 from roslin.truth.grouping import Grouped, Method, group_starts
 from roslin.truth.model import Groups, Truth, arranged_order, counted_ranks
-from roslin.truth.rankings import QueryRankings, as_rankings
+from roslin.truth.rankings import ByQuery, QueryRankings, as_rankings
 from roslin.truth.ranktests import corrected_pairs, pairwise_less, two_tailed
 from roslin.types import Flags, Floats
 
@@ -61,20 +61,12 @@ class ListConsistency:
     pairs_in_groups: int
 
 
-class Consistency(Mapping[str, float]):
+class Consistency(ByQuery[float]):
     """Maps a query to the consistency of its list. `lists` has the details, `mean` the mean over queries."""
 
     def __init__(self, lists: Mapping[str, ListConsistency], tails: int):
         self.lists, self.tails = dict(lists), tails
-
-    def __getitem__(self, query: str) -> float:
-        return self.lists[query].value
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.lists)
-
-    def __len__(self) -> int:
-        return len(self.lists)
+        self._of = {query: each.value for query, each in lists.items()}
 
     def __float__(self) -> float:
         return self.mean

@@ -20,14 +20,14 @@ from roslin.display.table import FrameLibrary, Table, frame
 from roslin.display.text import counted
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.rows import number
-from roslin.truth.rankings import QueryRankings
+from roslin.truth.rankings import ByQuery, QueryRankings
 from roslin.types import Floats
 
 Groups = tuple[tuple[str, ...], ...]
 _QUERIES_SHOWN = 20
 
 
-class Truth(Mapping[str, Groups]):
+class Truth(ByQuery[Groups]):
     """Maps a query to its groups. It is immutable.
 
     >>> truth = Truth({"q": [["a", "b"], ["c"]]})
@@ -48,7 +48,7 @@ class Truth(Mapping[str, Groups]):
     ):
         self.name = name
         self.notes = tuple(notes)
-        self._groups: dict[str, Groups] = {query: check_groups(each, query) for query, each in groups.items()}
+        self._of = {query: check_groups(each, query) for query, each in groups.items()}
         self._gains = {query: tuple(map(float, each)) for query, each in (gains or {}).items()}
         self._nonrelevant = {query: tuple(dict.fromkeys(each)) for query, each in (nonrelevant or {}).items()}
         for query, each in self._gains.items():
@@ -61,20 +61,11 @@ class Truth(Mapping[str, Groups]):
             if both:
                 raise ArgumentError(f"query {query!r}: {min(both)!r} is both in a group and judged not relevant")
 
-    def __getitem__(self, query: str) -> Groups:
-        return self._groups[query]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._groups)
-
-    def __len__(self) -> int:
-        return len(self._groups)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Truth):
             return NotImplemented
         return (
-            self._groups == other._groups
+            self._of == other._of
             and all(self.gains(query) == other.gains(query) for query in self)
             and all(self.nonrelevant(query) == other.nonrelevant(query) for query in self)
         )
@@ -87,10 +78,7 @@ class Truth(Mapping[str, Groups]):
 
     def only(self, queries: Sequence[str]) -> Truth:
         """Only these queries. A missing one raises an error that lists the existing ones."""
-        for query in queries:
-            if query not in self:
-                raise UnknownNameError("query", query, self)
-        kept = list(dict.fromkeys(queries))
+        kept = self.known(queries)
         return Truth(
             {query: self[query] for query in kept},
             gains={query: self._gains[query] for query in kept if query in self._gains},
@@ -107,6 +95,10 @@ class Truth(Mapping[str, Groups]):
     def nonrelevant(self, query: str) -> tuple[str, ...] | None:
         """The documents that were judged not relevant. None if the truth does not list them."""
         return self._nonrelevant.get(query)
+
+    def judged(self, query: str) -> set[str]:
+        """The documents in its groups, and those that were judged not relevant."""
+        return {*(id for group in self[query] for id in group), *(self.nonrelevant(query) or ())}
 
     @classmethod
     def from_relevance(

@@ -43,6 +43,7 @@ from roslin.truth.model import Truth
 _JSON_FORMAT = "roslin-truth"
 _NO_ITERATION = {"0", "Q0"}
 _FIRST_ITERATION = {"1"}
+_GROUPED = ("list", "query", "document", "group")
 _NAMED = 5  # this many repeated judgements are named; the rest is counted
 
 
@@ -76,7 +77,7 @@ def _read_columns(path: Path) -> Truth:
     The iteration is 0 (or Q0) on every line in most files. Some have 1, or several numbers. Then the first column
     decides: a grouped qrel holds one list, so that it is the same on every line. The notes list the decisions.
     """
-    rows = list(column_rows(path, ("list", "query", "document", "group")))
+    rows = list(column_rows(path, _GROUPED))
     firsts, seconds = ({row.cells[place] for row in rows} for place in (0, 1))
     if seconds <= _NO_ITERATION:
         return _from_trec(rows, path)
@@ -94,14 +95,6 @@ def _read_columns(path: Path) -> Truth:
         )
         return _from_grouped(rows, path, [note])
     return _from_grouped(rows, path)
-
-
-def _read_grouped(path: Path) -> Truth:
-    return _from_grouped(list(column_rows(path, ("list", "query", "document", "group"))), path)
-
-
-def _read_trec(path: Path) -> Truth:
-    return _from_trec(list(column_rows(path, ("query", "iteration", "document", "relevance"))), path)
 
 
 def _read_table(path: Path) -> Truth:
@@ -135,10 +128,10 @@ def _id(value: Any) -> str:
     return str(value)
 
 
-FORMATS = {
+FORMATS: dict[str, Callable[[Path], Truth]] = {
     "qrel": _read_columns,
-    "grouped": _read_grouped,
-    "trec": _read_trec,
+    "grouped": lambda path: _from_grouped(list(column_rows(path, _GROUPED)), path),
+    "trec": lambda path: _from_trec(list(column_rows(path, ("query", "iteration", "document", "relevance"))), path),
     "json": _read_json,
     "csv": _read_table,
 }

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from roslin.rows import (
 )
 from roslin.types import Floats
 
+Value = TypeVar("Value")
 _COLUMNS = ("query", "expert", "document", "rank")
 
 
@@ -61,7 +62,29 @@ class QueryRankings:
         return ranks[~np.isnan(ranks)]
 
 
-class Rankings(Mapping[str, QueryRankings]):
+class ByQuery(Mapping[str, Value]):
+    """An immutable mapping from queries."""
+
+    _of: dict[str, Value]
+
+    def __getitem__(self, query: str) -> Value:
+        return self._of[query]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._of)
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def known(self, queries: Sequence[str]) -> list[str]:
+        """These queries, each once. A missing one raises an error that lists the existing ones."""
+        for query in queries:
+            if query not in self:
+                raise UnknownNameError("query", query, self)
+        return list(dict.fromkeys(queries))
+
+
+class Rankings(ByQuery[QueryRankings]):
     """Maps a query to its ranks. It is immutable.
 
     >>> said = as_rankings([("q", "ann", "a", 1), ("q", "ann", "b", 2), ("q", "bob", "a", 1), ("q", "bob", "b", None)])
@@ -72,16 +95,7 @@ class Rankings(Mapping[str, QueryRankings]):
 
     def __init__(self, queries: Iterable[QueryRankings], name: str = ""):
         self.name = name
-        self._queries = {each.query: each for each in queries}
-
-    def __getitem__(self, query: str) -> QueryRankings:
-        return self._queries[query]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._queries)
-
-    def __len__(self) -> int:
-        return len(self._queries)
+        self._of = {each.query: each for each in queries}
 
     def __repr__(self) -> str:
         return (
@@ -103,10 +117,7 @@ class Rankings(Mapping[str, QueryRankings]):
 
     def only(self, queries: Sequence[str]) -> Rankings:
         """Only these queries. A missing one raises an error that lists the existing ones."""
-        for query in queries:
-            if query not in self:
-                raise UnknownNameError("query", query, self)
-        return Rankings([self[query] for query in dict.fromkeys(queries)], self.name)
+        return Rankings([self[query] for query in self.known(queries)], self.name)
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
