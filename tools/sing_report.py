@@ -18,11 +18,21 @@ from itertools import islice
 import numpy as np
 from playwright.sync_api import Page
 
-from heard_notes import Counted, count, hear, listening_page
 from roslin import Collection
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.represent.line import melodic_line
-from simulated_singers import ABILITIES, WHISTLER, Numbers, Performer, perform, sound
+from simulated_singers import (
+    ABILITIES,
+    WHISTLER,
+    Counted,
+    Numbers,
+    Performer,
+    count,
+    hear,
+    listening_page,
+    perform,
+    sound,
+)
 
 LONG, MELODIES = 12, 25  # notes of a melody, and melodies under each condition
 SEED = 21

@@ -32,7 +32,7 @@ from roslin.collection import filters
 from roslin.collection.store import check
 from roslin.errors import DamagedError
 from roslin.melody import Melody
-from soak_child import Ended, in_child
+from soak_kills import Ended, in_child
 
 BAD = ("unseen", "changed", "error", "crash")
 Report = Callable[[str, int, str, str], None]

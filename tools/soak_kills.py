@@ -17,12 +17,20 @@ command must give the bytes of an undisturbed one; a campaign that goes on must 
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
+import os
 import shutil
+import signal
 import sys
+import time
+import traceback
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from io import StringIO
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +39,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from roslin.cli import app
 from roslin.collection.files import ARRAY_NAMES, DATABASE
 from roslin.collection.store import Store, check
-from soak_child import Ended, in_child, killed_child
 
 BAD = ("broken", "crash")
 KINDS = ("build", "first build", "add", "remove", "campaign")
@@ -40,6 +47,7 @@ Report = Callable[[str, int, str, str], None]
 _SEED = 19
 _MELODIES, _MORE, _QUERIES, _NOTES = 60, 40, 4, 8
 _TABLES = ("melodies", "folded", "features", "strings", "motives")
+_HANGING_S = 120.0  # far more than anything here takes, even on a busy machine
 _LATER = 1.1  # times what the command takes undisturbed: some kills come too late
 
 
@@ -165,3 +173,61 @@ def _checksum(*parts: bytes) -> str:
     for part in parts:
         total.update(len(part).to_bytes(8, "big") + part)
     return total.hexdigest()
+
+
+# -- a function in a process of its own, forked from this one: everything is loaded already, and it may be killed ------
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a child ended: its result, the error that it raised, or the signal that ended it."""
+
+    value: Any = None
+    error: str = ""
+    signal: str = ""
+    seconds: float = 0.0
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it completed."""
+        return not self.error and not self.signal
+
+
+def in_child(function: Callable[[], Any]) -> Ended:
+    """Call a function in a child and wait for its result, which must be possible to pickle."""
+    ended = killed_child(function, _HANGING_S)
+    return Ended(signal="hang", seconds=ended.seconds) if ended.seconds >= _HANGING_S else ended
+
+
+def killed_child(function: Callable[[], Any], after_s: float) -> Ended:
+    """The same, but after this many seconds the child is killed (SIGKILL), unless it has completed."""
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    child = multiprocessing.get_context("fork").Process(target=_run_and_leave, args=(function, sender))
+    began = time.monotonic()
+    child.start()
+    sender.close()
+    if not receiver.poll(after_s):
+        child.kill()
+    try:
+        value, error = receiver.recv()
+    except (EOFError, OSError):  # killed before or while it answered
+        value, error = None, "it left without a word"
+    child.join()
+    receiver.close()
+    seconds = time.monotonic() - began
+    if child.exitcode is not None and child.exitcode < 0:
+        return Ended(signal=signal.Signals(-child.exitcode).name, seconds=seconds)
+    return Ended(value, error, seconds=seconds)
+
+
+def _run_and_leave(function: Callable[[], Any], sender: Connection) -> None:
+    """In the child: nothing of the parent's may be cleaned up here, so it leaves at once."""
+    try:
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+        answer = function(), ""
+    except BaseException:
+        answer = None, traceback.format_exc()
+    sender.send(answer)
+    os._exit(0)

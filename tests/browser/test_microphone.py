@@ -19,8 +19,7 @@ from tests.web.running import Server
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from heard_notes import count
-from simulated_singers import RATE, WHISTLER, Performer, perform, sound
+from simulated_singers import RATE, WHISTLER, Performer, count, perform, sound
 
 FRERE = [60, 62, 64, 60, 60, 62, 64, 60, 64, 65, 67]
 FRERE_QUARTERS = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2]

@@ -20,8 +20,18 @@ from roslin.melody.quantising import quarters_from_seconds
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from heard_notes import Counted, count, hear, values_sung, values_tapped
-from simulated_singers import RATE, WHISTLER, Performer, perform, sound
+from simulated_singers import (
+    RATE,
+    WHISTLER,
+    Counted,
+    Performer,
+    count,
+    hear,
+    perform,
+    sound,
+    values_sung,
+    values_tapped,
+)
 
 FRERE = [60, 62, 64, 60, 60, 62, 64, 60, 64, 65, 67]
 FRERE_QUARTERS = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2]

@@ -1,8 +1,5 @@
 """Every task put to every matcher, and what other runs have measured beside it.
 
-    found = run_benchmark("benchmark", ["starter", "typed"], ["roslin", "dp"])
-    print(found.by_task())
-
 The folder gets
 
     TASK/FORM/         a campaign for each column: runs, provenance, lists that are finished

@@ -1,9 +1,5 @@
 """A campaign: several matchers, the same queries, the same collection, one or more truths.
 
-    with Collection("mine.roslin") as collection:
-        campaign = run_campaign(collection, ["truth.qrel"], ["twv", "dp"], "campaign")
-    campaign.evaluation.means
-
 The folder gets
 
     runs/NAME.run       one TREC run for each matcher

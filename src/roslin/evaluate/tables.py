@@ -213,11 +213,11 @@ def _truth_names(evaluations: Sequence[Evaluation]) -> list[str]:
     return [each.truth.name or f"truth {k}" for k, each in enumerate(evaluations, start=1)]
 
 
-def remarks(evaluations: Sequence[Evaluation]) -> list[str]:
-    """Remarks on the input, one sentence each. A remark for some truths only names them."""
+def remarks(evaluations: Sequence[Evaluation], what: str = "run") -> list[str]:
+    """Remarks on the input, one sentence each. A remark for some truths only names them. `what`: the word for a run."""
     truths_of: dict[str, list[str]] = {}
     for name, evaluation in zip(_truth_names(evaluations), evaluations, strict=True):
-        for sentence in _remarks(evaluation):
+        for sentence in _remarks(evaluation, what):
             truths_of.setdefault(sentence, []).append(name)
     notes = [note for evaluation in evaluations for note in evaluation.truth.notes]
     notes += [said for run in evaluations[0].runs for said in run.remarks]
@@ -227,7 +227,7 @@ def remarks(evaluations: Sequence[Evaluation]) -> list[str]:
     ]
 
 
-def _remarks(evaluation: Evaluation) -> list[str]:
+def _remarks(evaluation: Evaluation, what: str) -> list[str]:
     said = []
     silent = [repr(measure) for measure in evaluation.measures if measure.rewards_silence]
     for system, queries in evaluation.missing.items():
@@ -248,7 +248,7 @@ def _remarks(evaluation: Evaluation) -> list[str]:
         said.append(f"{system} has a document with the id of its query in {_list(queries, 'list', 'lists')}: {rule}")
     if evaluation.judges is not None:
         said.append(evaluation.judges.note)
-    return said + tie_remarks(evaluation)
+    return said + tie_remarks(evaluation, what)
 
 
 def _list(queries: Sequence[str], one: str = "query", many: str = "queries") -> str:
@@ -356,7 +356,7 @@ def tie_sensitivity(evaluation: Evaluation) -> list[TieRange]:
     return found
 
 
-def tie_remarks(evaluation: Evaluation) -> list[str]:
+def tie_remarks(evaluation: Evaluation, what: str) -> list[str]:
     """Which runs owe a hundredth or more of the first measure to the order of ties, and what is only sampled."""
     said = []
     if evaluation.sampled:
@@ -379,7 +379,7 @@ def tie_remarks(evaluation: Evaluation) -> list[str]:
             for each in matters[:_MOST_NAMED]
         )
         more = f"; and {len(matters) - _MOST_NAMED} more" if len(matters) > _MOST_NAMED else ""
-        of = f"{len(matters)} of {len(evaluation.runs)} runs" if len(evaluation.runs) > 1 else matters[0].system
+        of = f"{len(matters)} of {len(evaluation.runs)} {what}s" if len(evaluation.runs) > 1 else matters[0].system
         said.append(
             f"ties matter for the {matters[0].measure} of {of}, values are {_RULES[evaluation.ties]}: {named}{more}"
         )

@@ -271,4 +271,4 @@ def main_tables(campaign: Campaign) -> list[Table]:
 
 def all_remarks(campaign: Campaign) -> list[str]:
     """Remarks about queries, truths and lists, one sentence each."""
-    return [*campaign.remarks, *remarks(campaign.evaluations)]
+    return [*campaign.remarks, *remarks(campaign.evaluations, "matcher")]

@@ -1,9 +1,5 @@
 """Everything about rankings at once: groups, and beside them what they are worth.
 
-    found = study_rankings(read_rankings("rankings.csv"))
-    print(found)
-    found.truth
-
 For every query: its groups, how many groups noise would give, how certain each boundary is, which candidates rank high
 with few votes, how consistent the list is, how far the experts agree, and how many more of them neighbours would need.
 `roslin truth group` and the report show the same study.

@@ -1,16 +1,14 @@
 """The base of all measures: a frozen value that turns hits into one number per query.
 
-A measure is a named value (`roslin.values`): a dataclass whose fields are its parameters, and whose `repr` is its name
-in tables and files, with the cutoff last: `ADR`, `ADR@10`, `AP(variant='serra')`, `nDCG(gain='exp')@5`. `measure()`
-reads that text back. Values are larger for better rankings unless `larger_is_better` is false.
+A measure is a named value (`roslin.values`) with the cutoff last: `ADR@10`, `AP(variant='serra')`. `measure()` reads
+that text back, and makes a measure of a plain function of a truth and a ranking. Values are larger for better rankings
+unless `larger_is_better` is false.
 
 An empty truth has no value: NaN and a warning, and means leave it out. A ranking that finds nothing is worth what the
 formula gives, which is 0 for nearly all. For those that count mistakes 0 is the best (`rewards_silence`).
 
-`measure(function)` makes a measure of a plain function of a truth and a ranking.
-
-Where hits are tied, the value is the expected one over all orders of the ties. A measure that is `exact_in_ties` has a
-formula for it. Its family's module has it. For any other it is the mean over `DRAWN_ORDERS` orders from a fixed state.
+Where hits are tied, the value is the expected one over all orders of the ties: by a formula in the module of its family
+where the measure is `exact_in_ties`, else as the mean over `DRAWN_ORDERS` orders from a fixed state.
 """
 
 from __future__ import annotations
