@@ -112,7 +112,6 @@ def answers_here(
 
 
 def _within(progress: Progress, share: Share, name: str) -> Progress:
-    """Report the progress of one search as progress of the campaign."""
     begin, end = share
     return lambda done, _: progress(begin + done * (end - begin), name)
 
@@ -309,7 +308,6 @@ class Finished:
         self._connection.close()
 
     def get(self, key: str, query: str) -> Ranking | None:
-        """The list under a key, if it is there."""
         row = self._connection.execute(
             "SELECT ids, distances, is_cut_in_a_tie, seconds, refusal FROM answers WHERE key = ?", (key,)
         ).fetchone()

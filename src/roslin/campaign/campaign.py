@@ -340,7 +340,6 @@ def _remarks(systems: Sequence[System], k: int) -> Iterator[str]:
 
 
 def _has(truth: Truth, query: str) -> bool:
-    """Whether a truth has a query among the documents of its list."""
     return any(query in group for group in truth.get(query, ()))
 
 

@@ -108,7 +108,6 @@ def _forms(collection: Store, id: str, seed: int) -> list[Melody]:
 
 
 def _is_alone(collection: Store, id: str) -> bool:
-    """Whether no other melody has the same intervals."""
     (same,) = collection.connection.execute(
         "SELECT count(*) FROM strings WHERE chromatic = (SELECT chromatic FROM strings JOIN melodies USING (number) "
         "WHERE id = ?)",

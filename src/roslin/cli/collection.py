@@ -250,7 +250,6 @@ def _sources_and_target(paths: list[Path]) -> tuple[list[Path], Path]:
 
 
 def _written(how: str, paths: list[Path], dask: str | None, voices: VoicesChoice | None, **options: bool) -> None:
-    """Build a collection or add to it, and print the report."""
     from roslin.collection import write
 
     sources, target = _sources_and_target(paths)

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 
 class _Group(DefaultCommandGroup):
-    """`roslin concordances X` is `roslin concordances find X`."""
-
     default = "find"
 
 
@@ -144,7 +142,6 @@ def _certainty(level: str | None, matcher: str | None, radius: float | None) -> 
 
 
 def _tell_of_earlier(folder: Path, wanted: Certainty) -> None:
-    """Mention an earlier comparison whose results can be reused."""
     from roslin.concordances.concordance import earlier_pairs
     from roslin.errors import RoslinError
 
@@ -178,7 +175,6 @@ def _show(found: Concordances, folder: Path, most: int, format: OutputFormat) ->
 
 
 def _numbers(opened: Collection, paths: list[Path]) -> npt.NDArray[np.int64]:
-    """The melodies of the collection that files name."""
     from roslin.errors import ArgumentError
     from roslin.notation import load
 

@@ -130,7 +130,6 @@ class Analysis:
             return with_judges(plain, given, method, _PANELS, progress=progress)
 
     def extra_tables(self, evaluation: Evaluation) -> list[Table]:
-        """Tables that every format has only when they are asked for."""
         from roslin.evaluate import tables
 
         extra = [tables.judged_table(evaluation, self.judged)] if self.judged is not None else []
@@ -138,7 +137,6 @@ class Analysis:
         return [*extra, tables.tie_breaks(evaluation)] if self.tie_break else extra
 
     def tables(self, evaluations: list[Evaluation], extra: list[Table]) -> list[Table]:
-        """The tables that are printed."""
         from roslin.evaluate import tables
 
         first = evaluations[0]
@@ -197,7 +195,6 @@ def evaluate_command(
 
 
 def _refuse(material: Material, analysis: Analysis, format: EvaluationFormat) -> None:
-    """Options that do not go together."""
     if not 0 < analysis.level < 1:
         raise typer.BadParameter(f"--level must be between 0 and 1; got {analysis.level:g}")
     if material.truths and material.truth_from is not None:

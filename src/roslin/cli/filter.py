@@ -155,7 +155,6 @@ class Additions:
     first: Annotated[int, Option(min=1, help="Number of melodies per --also-search.")] = 10
 
     def to(self, selection: Selection, opened: Collection, query: Melody | None, exclude: tuple[str, ...]) -> Selection:
-        """A selection and these melodies."""
         from roslin.collection.filters import metadata_of
 
         selection = selection.also(*(metadata_of(text, "--also") for text in self.also or ()))

@@ -253,7 +253,6 @@ class PanelCommand(TyperCommand):
     brief: Mapping[str, str] = MappingProxyType({})  # groups with names only, and the command that describes them
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then the options group by group."""
         groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *_PANELS, "Options")}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)

@@ -94,7 +94,6 @@ class RankingsFile:
     ] = None
 
     def read(self) -> Rankings:
-        """The rankings of the queries that are wanted."""
         rankings = self.read_all()
         return rankings.only(self.queries) if self.queries else rankings
 
@@ -124,7 +123,6 @@ def _spare(source: Path, output: Path) -> None:
 
 
 def _write_and_say(truth: Truth, output: Path | None) -> None:
-    """Write a truth if there is an output, and print its notes."""
     from roslin.truth import write_truth
 
     if output is not None:
@@ -276,7 +274,6 @@ def _melodies(path: Path, said: Rankings) -> dict[str, Melody]:
 
 
 def _years(path: Path) -> list[float]:
-    """Years of experience, one number per participant."""
     from roslin.rows import number, refuse, table_rows
 
     years: dict[str, float] = {}

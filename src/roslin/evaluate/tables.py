@@ -101,23 +101,17 @@ _NOT_SHOWN = ("queries", "level")  # the same in every row: said in the title, a
 def comparisons(evaluation: Evaluation, level: float = 0.95, against: str | None = None) -> list[Table]:
     """Every pair of runs on every measure, or with one run, after a table of what can be shown."""
     found = [compare(evaluation, measure, level, against=against) for measure in evaluation.measures]
-    return [reaches(found), pairs_table([each for pairs in found for each in pairs])]
-
-
-def pairs_table(found: Sequence[Comparison]) -> Table:
-    """Comparisons as a table, with a sentence about each."""
     columns = [field.name for field in fields(Comparison) if field.name not in _NOT_SHOWN]
     note = (
         "low, high, p: of the pair alone; p_max, low_all, high_all: of all pairs of the measure together, as the "
         "sentences have it"
     )
-    return _with_sentences(found, columns, "Pairs of runs", note=note, key="comparisons", headings=RUNS)
-
-
-def reaches(found: Sequence[Sequence[Comparison]]) -> Table:
-    """For each measure, the differences that these queries can show."""
-    columns = [field.name for field in fields(Reach)]
-    return _with_sentences([reach(pairs) for pairs in found], columns, "What can be shown", key="reach")
+    pairs = [each for of_measure in found for each in of_measure]
+    reached = [reach(of_measure) for of_measure in found]
+    return [
+        _with_sentences(reached, [field.name for field in fields(Reach)], "What can be shown", key="reach"),
+        _with_sentences(pairs, columns, "Pairs of runs", note=note, key="comparisons", headings=RUNS),
+    ]
 
 
 def _with_sentences(found: Sequence[Comparison | Reach], columns: Sequence[str], title: str, **about: Any) -> Table:

@@ -59,7 +59,6 @@ class QueryVotes:
 
     @property
     def compared(self) -> npt.NDArray[np.bool_]:
-        """Which pairs have votes."""
         flags: npt.NDArray[np.bool_] = self.asked > 0
         return flags
 
@@ -303,7 +302,6 @@ def choice_slope_and_curve(
 
 
 def _chances(among: npt.NDArray[np.bool_], logs: Floats) -> Floats:
-    """The chance of every document in every set."""
     weights = np.where(among, np.exp(logs - logs.max()), 0.0)
     chances: Floats = weights / weights.sum(axis=1, keepdims=True)
     return chances

@@ -212,7 +212,6 @@ class Boundary:
 
     @property
     def confidence(self) -> float:
-        """The chance that the line is real."""
         return confidence_of(self.p)
 
     @property

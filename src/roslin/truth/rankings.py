@@ -55,7 +55,6 @@ class QueryRankings:
     ranks: Floats
 
     def column(self, document: str) -> Floats:
-        """The ranks that this document got, of those who ranked it."""
         if document not in self.documents:
             raise UnknownNameError(f"document of query {self.query!r}", document, self.documents)
         ranks = self.ranks[:, self.documents.index(document)]
@@ -138,7 +137,6 @@ class _Places:
         return {"file": ", ".join(part for part in (self.file, f"{self.unit} {number}") if part)}
 
     def take(self, row: Sequence[Any], line: int) -> None:
-        """Check one judgement and keep it."""
         query, expert, document = (
             named(value.strip() if isinstance(value, str) else value, name, **self.at(line))
             for value, name in zip(row[:3], _COLUMNS[:3], strict=True)
@@ -163,7 +161,6 @@ class _Places:
             raise refuse(f"{reason} ({earlier})", expected=room, found=shortened(second), **self.at(line))
 
     def rankings(self, name: str) -> Rankings:
-        """All judgements as tables."""
         tables = []
         for query, experts in self.found.items():
             if not self.ties:

@@ -104,7 +104,6 @@ class TomlPlace:
     key: Key = ()
 
     def below(self, *key: str | int) -> Self:
-        """A table in this one."""
         return type(self)(self.path, self.source, (*self.key, *key))
 
     def error(self, name: str, reason: str, expected: str = "", found: object = None) -> ExperimentError:

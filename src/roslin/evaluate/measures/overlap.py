@@ -65,7 +65,6 @@ class _Pair:
 
 
 def _pairs(hits: Hits) -> Iterator[_Pair]:
-    """The pair of each query."""
     edges = np.searchsorted(hits.query, np.arange(len(hits) + 1))
     for query in range(len(hits)):
         own = slice(edges[query], edges[query + 1])

@@ -274,7 +274,6 @@ class BreakEven(Measure):
 
     @property
     def exact_in_ties(self) -> bool:
-        """Not on a grid of recalls."""
         return self.variant == "textbook"
 
     def _values(self, hits: Hits) -> Floats:
