@@ -145,9 +145,9 @@ def test_the_page_and_the_server_find_the_same_note_values(page: Page) -> None:
         onsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         offsets = onsets + lengths * rng.uniform(0.2, 1, count)
         rows = values_sung(page, onsets.tolist(), offsets.tolist())
-        times = quarters_from_seconds(onsets, offsets)
-        assert [quarters for quarters, _ in rows] == times.durations.tolist()
-        assert np.cumsum([0, *map(sum, rows)])[:-1].tolist() == times.onsets.tolist()
+        onsets_found, durations = quarters_from_seconds(onsets, offsets)
+        assert [quarters for quarters, _ in rows] == durations.tolist()
+        assert np.cumsum([0, *map(sum, rows)])[:-1].tolist() == onsets_found.tolist()
 
 
 @pytest.mark.parametrize("semitones", [1, 2])

@@ -22,7 +22,7 @@ from roslin.collection.folding import folded_metadata
 from roslin.errors import CollectionError, FilterError, UnknownNameError
 from roslin.melody import Melody
 from roslin.represent.edits import EditCosts, edit_distance
-from roslin.represent.features import Description, describe
+from roslin.represent.strings import Description, describe
 
 SCHEMA = (files("roslin.collection") / "schema.sql").read_text("utf-8")
 WHITE_COCKADE = (

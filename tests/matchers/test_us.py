@@ -14,7 +14,7 @@ from tests.matchers.melodies import TUNES, moved
 from roslin import Collection, Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import US
-from roslin.represent.grams import GramIndex
+from roslin.represent.line import GramIndex
 from roslin.represent.packed import Packed, pack
 
 # Few intervals, some beyond the octave, so that runs are often shared.

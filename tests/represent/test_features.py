@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roslin.melody import Melody
-from roslin.represent import features
-from roslin.represent.features import describe, motives
-from roslin.represent.strings import strings_of
+from roslin.represent import strings
+from roslin.represent.strings import describe, motives, strings_of
 
 
 def melody(pitches: list[int], durations: list[int] | None = None) -> Melody:
@@ -136,13 +135,13 @@ def test_motives_follow_the_rule_word_for_word(intervals: str) -> None:
 @pytest.mark.parametrize("intervals", ["=" * 10_000, "ABc=" * 2_500])
 def test_long_melodies_give_motives_of_bounded_length(intervals: str) -> None:
     found = motives(intervals)
-    assert max(map(len, found)) == features.LONGEST_MOTIVE
+    assert max(map(len, found)) == strings.LONGEST_MOTIVE
     assert sum(len(motive) * times for motive, times in found.items()) <= len(intervals)
 
 
 def test_importing_features_loads_no_kernels() -> None:
     code = (
-        "import sys, roslin.represent.features, roslin.represent.edits\n"
+        "import sys, roslin.represent.strings, roslin.represent.edits\n"
         "from roslin.native import kernels; sys.exit(kernels.is_loaded())"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

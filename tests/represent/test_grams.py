@@ -9,8 +9,7 @@ import pytest
 
 from roslin import Melody
 from roslin.errors import ArgumentError
-from roslin.represent.grams import GramIndex, gram_index
-from roslin.represent.line import melodic_lines
+from roslin.represent.line import GramIndex, gram_index, melodic_lines
 
 
 def melodies(random: np.random.Generator, lengths: list[int]) -> list[Melody]:

@@ -23,7 +23,7 @@ from roslin.errors import ArgumentError, CollectionError, FormatError, NotationE
 from roslin.melody import Melody
 from roslin.notation import Part, is_damage, parts, read_part
 from roslin.notation.record import Origin, Record, Voices
-from roslin.represent.features import Description, describe
+from roslin.represent.strings import Description, describe
 from roslin.rows import HALF_CHARACTER, half_character
 
 Sources = str | Path | Melody | Iterable[str | Path | Melody]

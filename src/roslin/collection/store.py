@@ -31,8 +31,8 @@ from roslin.display.text import counted
 from roslin.errors import ArgumentError, CollectionError, DamagedError, PlaceError, UnknownNameError, UnknownRecordError
 from roslin.melody import NOTE_DTYPE, Melody, SignatureChange
 from roslin.notation.record import CHANT, record_of
-from roslin.represent.features import describe
 from roslin.represent.packed import Packed
+from roslin.represent.strings import describe
 
 METADATA_COLUMNS = (
     "id", "title", "composer", "voice", "key", "metre", "text", "source", "music", "notation", "clef", "key_signature",

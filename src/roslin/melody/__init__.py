@@ -4,13 +4,6 @@ Time is counted in ticks, `TICKS_PER_QUARTER = 40320` (8!) to a quarter note, so
 to ten are exact integers. Pitch is kept twice: `pitch_midi` (60 = middle C) for what sounds, `pitch_base40` (Hewlett's
 base-40 numbers, 162 = middle C as in Humdrum) for how it is spelled; differences of base-40 numbers distinguish an
 augmented fourth from a diminished fifth.
-
-melody       the value itself
-table        the table of notes: its columns, and how one is made
-variants     parts of a melody by notes and bars; the same melody higher or lower, in longer or shorter notes
-pitches      letters, accidentals, names of base-40 numbers, key signatures
-intervals    intervals as people name them
-quantising   seconds as note values
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""Intervals as people name them: "perfect fifth up", "up a minor third", "octave down", "+7".
+"""Intervals as people name them: "perfect fifth up", "up a minor third", "octave down", "+7"; read in English.
 
-`read_intervals` reads them one after the other, as one of two kinds:
-
-    diatonic    plain names ("fifth up, third down, unison") or their numbers ("+5 -3 1"); sizes are staff steps
-    chromatic   names with their quality ("perfect fifth up, minor third down") or semitones ("+7 -3"); sizes are
-                semitones
-
-`interval_name` names a number of semitones, in the words in use; what people write is read in English.
+diatonic    plain names ("fifth up, third down, unison") or their numbers ("+5 -3 1"); sizes are staff steps
+chromatic   names with their quality ("perfect fifth up, minor third down") or semitones ("+7 -3"), sizes too
 """
 
 from __future__ import annotations
@@ -60,16 +55,13 @@ EXAMPLES = {
 
 @dataclass(frozen=True, slots=True)
 class NamedInterval:
-    """One interval: semitones or staff steps, +1 up, -1 down or 0 for either, and its place in the text.
-
-    `steps` are its staff steps if its name has them in addition to the semitones.
-    """
+    """One interval: semitones or staff steps, and its place in the text."""
 
     size: int
-    direction: int
+    direction: int  # 1 up, -1 down, 0 either
     column: int
     words: str
-    steps: int | None = None
+    steps: int | None = None  # staff steps, if the name has them in addition to the semitones
 
 
 def read_intervals(text: str, kind: Kind) -> list[NamedInterval]:
@@ -103,9 +95,8 @@ def an_interval(semitones: int) -> str:
     if semitones == 0:
         return _("a unison")
     name = interval_name(semitones)
-    return (_("an {interval}") if name.startswith(("a", "e", "i", "o", "u", "18")) else _("a {interval}")).format(
-        interval=name
-    )
+    article = _("an {interval}") if name.startswith(("a", "e", "i", "o", "u", "18")) else _("a {interval}")
+    return article.format(interval=name)
 
 
 def diatonic_name(number: int) -> str:
@@ -140,10 +131,8 @@ class _Reader:
 
     def _take(self, *words: str) -> str:
         word = self.tokens[self.at][0]
-        if word in words:
-            self.at += 1
-            return word
-        return ""
+        self.at += word in words
+        return word if word in words else ""
 
     def _item(self) -> NamedInterval:
         start = self.at
@@ -197,13 +186,12 @@ class _Reader:
 
     def _refuse_kind(self, kind: Kind, start: int) -> None:
         """Refuse a name with a quality among diatonic intervals, and one without among chromatic ones."""
-        if self.kind != kind:
-            return
-        if kind == "diatonic":
-            expected = "a plain name such as 'fifth up' (names that fix the semitones need chromatic intervals)"
-        else:
-            expected = "a quality, as in 'perfect fifth up' or 'minor third down', or a number of semitones"
-        raise refusal(self.tokens[start][1], expected, self._words(start))
+        if self.kind == kind:
+            expected = {
+                "diatonic": "a plain name such as 'fifth up' (names that fix the semitones need chromatic intervals)",
+                "chromatic": "a quality, as in 'perfect fifth up' or 'minor third down', or a number of semitones",
+            }
+            raise refusal(self.tokens[start][1], expected[kind], self._words(start))
 
     def _words(self, start: int) -> str:
         return " ".join(word for word, _column in self.tokens[start : self.at])

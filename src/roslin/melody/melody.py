@@ -117,8 +117,7 @@ class Melody:
     `voice` is the name of the part ("Soprano"), `key` the key in words ("D major"), `metre` the time signature, `text`
     the words sung, `source` where the melody comes from, `music` the source's own music string and `notation` the name
     of its format. `barlines_ticks` are the times of the bar lines. `extra` has the other fields of the source.
-    `problems` lists anything that `load` had to reinterpret. It does not count when two melodies are compared for
-    equality.
+    `problems` lists anything that `load` had to reinterpret; it does not count when melodies are compared.
     """
 
     notes: NoteTable
@@ -172,11 +171,8 @@ class Melody:
         }
         length = len(columns["onsets"])
         zeros = np.zeros(length, dtype=np.int64)
-        columns["base40"] = (
-            base40_from_midi(columns["pitches"]).astype(np.int64)
-            if base40 is None
-            else whole_numbers("base40", base40, *BASE40_RANGE)
-        )
+        usual = base40_from_midi(columns["pitches"]).astype(np.int64)
+        columns["base40"] = usual if base40 is None else whole_numbers("base40", base40, *BASE40_RANGE)
         columns["graces"] = zeros if graces is None else np.array(list(graces), dtype=np.bool_).astype(np.int64)
         columns["voices"] = zeros if voices is None else whole_numbers("voices", voices, *VOICE_RANGE)
         for name, values in columns.items():
@@ -196,8 +192,7 @@ class Melody:
     ) -> Melody:
         """A melody that was sung or played, from onsets and durations in seconds and MIDI pitches, in any order.
 
-        Note values are the most plausible at a tempo that may change a little, as on the search page. The first note
-        begins at 0.
+        Note values are the most plausible at a tempo that may change a little. The first note begins at 0.
 
         >>> sung = Melody.from_seconds([0.3, 0.82, 1.09, 1.33], [0.5, 0.2, 0.2, 1.0], [60, 62, 64, 65])
         >>> [float(note.duration) for note in sung]
@@ -211,7 +206,7 @@ class Melody:
                 raise MelodyError(f"{name} has {len(values)} values; expected {len(begins)}, one for each onset")
         order = np.argsort(begins, kind="stable")
         times = quarters_from_seconds(begins[order], (begins + lengths)[order])
-        return cls.from_notes(times.onsets, times.durations, heights[order].tolist(), id, **metadata)
+        return cls.from_notes(*times, heights[order].tolist(), id, **metadata)
 
     @property
     def end_ticks(self) -> int:
@@ -251,8 +246,7 @@ class Melody:
     def __getitem__(self, which: SupportsIndex | slice) -> MelodyNote | Melody:
         """One note, or a melody of the notes of a slice, whose times start at 0 again.
 
-        A part has the metadata of the whole, but not its source text. `melody[:8]` keeps the rests before the first
-        note; `melody[3:8]` starts with its first note.
+        A part has no source text. `melody[:8]` keeps the rests before the first note; `melody[3:8]` starts with a note.
         """
         if isinstance(which, slice):
             first, stop, step = which.indices(len(self))
@@ -289,8 +283,7 @@ class Melody:
     def bars(self, first: int, last: int | None = None) -> Melody:
         """A melody of the bars from `first` to `last`, both included, or of one bar.
 
-        Times start at 0 again, at the first bar line. A note that is held over a bar line at one of the ends is cut
-        there.
+        Times start at 0 again, at the first bar line. A note held over a bar line at one of the ends is cut there.
 
         >>> from roslin import load
         >>> tune = load("%G-2@3/4 '4G/''CDE/2.F/")[0]
@@ -332,10 +325,9 @@ class Melody:
         return retrograde(self)
 
     def stretched(self, factor: float | Fraction) -> Melody:
-        """The melody in notes longer by a factor (shorter below 1).
+        """The melody in notes longer by a factor (shorter below 1), with its metre.
 
-        Times are exact where whole ticks allow it, else rounded to the nearest tick, 1/40320 of a quarter note. The
-        metre is stretched with the notes.
+        Times are exact where whole ticks allow it, else rounded to the nearest tick, 1/40320 of a quarter note.
 
         >>> doubled = Melody.from_notes([0, 1], [1, 2], [60, 62], metre="3/4").stretched(2)
         >>> doubled[1], doubled.metre

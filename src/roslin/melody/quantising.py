@@ -8,8 +8,6 @@ two halves and beats of three are both tried, and the better is kept. The search
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from roslin.types import Floats
@@ -38,21 +36,12 @@ _TEMPOS = _QUICKEST * np.exp(np.arange(np.ceil(np.log(_SLOWEST / _QUICKEST) / _T
 _CHANGES = ((np.arange(-_TEMPO_MOVES, _TEMPO_MOVES + 1) * _TEMPO_STEP) / _OF_CHANGE) ** 2
 
 
-class Times(NamedTuple):
-    """Onsets and durations of notes in quarters."""
-
-    onsets: Floats
-    durations: Floats
-
-
 def note_values(lengths: Floats) -> tuple[Floats, Floats]:
     """Lengths in seconds as note values: quarters, and the seconds of a quarter there.
 
     >>> note_values(np.array([0.5, 0.26, 0.25, 1.04]))[0].tolist()
     [1.0, 0.5, 0.5, 2.0]
     """
-    if not len(lengths):
-        return np.empty(0), np.empty(0)
     lengths = np.maximum(lengths, _SHORTEST)
     (simple, *values), (compound, *triple) = (_followed(lengths, places) for places in (_SIMPLE, _TRIPLE))
     quarters, seconds = triple if compound + _COMPOUND < simple else values
@@ -94,14 +83,14 @@ def _followed(lengths: Floats, places: int) -> tuple[float, Floats, Floats]:
     return price, quarters, seconds
 
 
-def quarters_from_seconds(onsets: Floats, offsets: Floats) -> Times:
-    """The notes of one melody, in the order of their onsets, as note values. The first begins at 0.
+def quarters_from_seconds(onsets: Floats, offsets: Floats) -> tuple[Floats, Floats]:
+    """Onsets and durations in quarters of the notes of one melody, in the order of their onsets, from 0.
 
     A note lasts until the next begins, but for a silence that is most of a beat and longer than the note itself. Notes
     that begin together are a chord. A note that is held into later ones ends where one of them does.
     """
     if not len(onsets):
-        return Times(onsets, offsets)
+        return onsets, offsets
     is_new = np.concatenate([[True], np.diff(onsets) > _TOGETHER])
     chord = np.cumsum(is_new) - 1
     begins = onsets[is_new]
@@ -117,4 +106,4 @@ def quarters_from_seconds(onsets: Floats, offsets: Floats) -> Times:
     after = np.clip(np.searchsorted(edges, offsets), 1, len(edges) - 1)
     until = after - (offsets - edges[after - 1] < edges[after] - offsets)  # the edge closest to the end
     held = starts[np.maximum(until, chord + 1)] - starts[chord]
-    return Times(starts[chord], np.where(is_rest, nearest, held))
+    return starts[chord], np.where(is_rest, nearest, held)

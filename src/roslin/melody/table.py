@@ -1,16 +1,16 @@
-"""The note table: a structured array with one row a note.
+"""The note table: a structured array with one row a note. Times are in ticks, 40320 to a quarter note.
 
     onset_ticks      when the note starts, from the start of the melody (leading rests count)
     duration_ticks   how long it sounds; ties are merged into one row; rests are gaps between rows
     pitch_midi       60 = middle C
     pitch_base40     162 = middle C
-    is_grace         an ornament written in small type: it has the onset of the note that it leads to and takes no
-                     time from it; duration_ticks is its written value, 0 for a crushed note without one
+    is_grace         an ornament in small type: it has the onset of the note that it leads to and takes no time from
+                     it; duration_ticks is its written value, 0 for a crushed note without one
     voice            0 for a single line; simultaneous notes and voices are kept
     source_column    place of the note in `Melody.music`, from 1; 0 when there is no such text
 
 Rows are sorted by onset; at one onset grace notes come first in their written order, then the other notes by voice and
-from high to low. Times are in ticks, 40320 to a quarter note.
+from high to low.
 """
 
 from __future__ import annotations
@@ -151,8 +151,7 @@ def seconds(name: str, values: Iterable[float]) -> npt.NDArray[np.float64]:
 def whole_numbers(name: str, values: Iterable[int], low: int, high: int) -> npt.NDArray[np.int64]:
     """Whole numbers within bounds. `name` is for a refusal."""
     array = np.asarray(list(values))
-    if array.size and not np.issubdtype(array.dtype, np.number):
-        raise MelodyError(f"{name} must be whole numbers from {low} to {high}")
-    if np.any(array != np.floor(array)) or np.any((array < low) | (array > high)):
+    is_numeric = not array.size or np.issubdtype(array.dtype, np.number)
+    if not is_numeric or np.any(array != np.floor(array)) or np.any((array < low) | (array > high)):
         raise MelodyError(f"{name} must be whole numbers from {low} to {high}")
     return array.astype(np.int64)

@@ -4,19 +4,16 @@ A part begins at time 0 with the clef, key signature and metre in force there. E
 melody, and loses the source's text (`music`, `notation`), which is that of the whole.
 
 Bars. Bar 1 is the first whole bar, bar 0 a pick-up before it: a first bar that is shorter than the second. The notes
-after the last bar line make a bar too. Catalogues write many bars of rest as one sign without bar lines in it: they
-count as many bars as the metre makes of them. Without bar lines there are no bars.
+after the last bar line make a bar too. Many bars of rest in one sign count as many bars as the metre makes of them.
 
-Transposing. Letters move by the interval's steps, as a musician would spell it. The key signature and the name of the
-key move too; without a common name (nine sharps) they are left out. A note that would need three sharps or flats is
-spelled in the usual way. A number of semitones does not determine the spelling, so of the two intervals of that size
-(an augmented fourth or a diminished fifth) Roslin takes the one with fewer sharps and flats in the key signature, then
-in the notes, then the one with the more usual name.
+Transposing. Letters move by the interval's steps. The key signature and the name of the key move too; without a common
+name (nine sharps) they are left out. A note that would need three sharps or flats is spelled in the usual way. Of the
+two intervals of a number of semitones (an augmented fourth or a diminished fifth) Roslin takes the one with fewer
+sharps and flats in the key signature, then in the notes, then the one with the more usual name.
 
 Stretching. Onsets and ends are multiplied exactly and rounded to whole ticks, so that notes that touched still touch.
-Factors such as 2, 1/2 or 3/2 are exact for all music that notation can write. The metre keeps its beats and changes
-their value: 3/4 in notes twice as long is 3/2. Where the new value is no note value (a factor of 3), the metre is left
-out.
+The metre keeps its beats and changes their value: 3/4 in notes twice as long is 3/2. Where the new value is no note
+value (a factor of 3), the metre is left out.
 """
 
 from __future__ import annotations
@@ -121,19 +118,14 @@ def _lines(melody: Melody) -> Numbers:
 
 def _within_rest(melody: Melody, start: int, end: int) -> Iterator[int]:
     """Where bars would end from one bar line to the next, if nothing sounds there but whole bars of rest."""
-    measure = _measure_ticks(melody, start)
+    metres = [melody.metre, *(each.metre for each in melody.changes if each.metre and each.onset_ticks <= start)]
+    found = metre_fraction(metres[-1] or "")
+    measure = 4 * found[0] * TICKS_PER_QUARTER // found[1] if found else 0
     if not measure or end - start <= measure or (end - start) % measure:
         return
     onsets = melody.notes["onset_ticks"]
     if not np.any((onsets < end) & (onsets + melody.notes["duration_ticks"] > start)):
         yield from range(start + measure, end, measure)
-
-
-def _measure_ticks(melody: Melody, place: int) -> int:
-    """How long a bar is at a place by its metre; 0 where that has none that holds from bar to bar."""
-    metres = [melody.metre, *(each.metre for each in melody.changes if each.metre and each.onset_ticks <= place)]
-    found = metre_fraction(metres[-1] or "")
-    return 0 if found is None else 4 * found[0] * TICKS_PER_QUARTER // found[1]
 
 
 def _first(lines: Numbers) -> int:
@@ -201,10 +193,8 @@ def transposed(melody: Melody, interval: int | str) -> Melody:
     pitches = melody.notes["pitch_midi"].astype(int) + semitones
     for pitch in (pitches.min(initial=PITCH_RANGE[0]), pitches.max(initial=PITCH_RANGE[0])):
         if not PITCH_RANGE[0] <= pitch <= PITCH_RANGE[1]:
-            raise ArgumentError(
-                f"pitches must stay from {PITCH_RANGE[0]} to {PITCH_RANGE[1]}; "
-                f"transposed by {interval!r}, one would be {pitch}"
-            )
+            limits = f"pitches must stay from {PITCH_RANGE[0]} to {PITCH_RANGE[1]}"
+            raise ArgumentError(f"{limits}; transposed by {interval!r}, one would be {pitch}")
     if steps is None:
         steps = min(steps_of(semitones), key=lambda steps: _signs(melody, semitones, steps))
     notes = melody.notes.copy()
@@ -267,15 +257,14 @@ DIRECTIONS: dict[str, Callable[[Melody], Melody]] = {
 def _size(interval: int | str) -> tuple[int, int | None]:
     """Semitones and staff steps, both below 0 downwards; None: the steps are not said."""
     wanted = "a whole number of semitones, or one interval with its direction, such as 'perfect fifth up'"
-    if not isinstance(interval, str):
-        try:
-            return operator.index(interval), None
-        except TypeError:
-            raise ArgumentError(f"a melody is transposed by {wanted}; got {interval!r}") from None
     try:
+        if not isinstance(interval, str):
+            return operator.index(interval), None
         found = read_intervals(interval, "chromatic")
     except FilterError as error:
         raise ArgumentError(f"{interval!r}: {error}") from None
+    except TypeError:
+        found = []
     if len(found) != 1 or not (found[0].direction or found[0].size == found[0].steps == 0):
         raise ArgumentError(f"a melody is transposed by {wanted}; got {interval!r}")
     named = found[0]
@@ -306,19 +295,14 @@ def _signs(melody: Melody, semitones: int, steps: int) -> tuple[int, int]:
 
 def _altered(signature: str, semitones: int, steps: int) -> dict[str, int]:
     before = alterations(signature)
-    moved = {}
-    for letter, name in enumerate(LETTERS):
-        place, _, sharps = _moved(letter, before.get(name, 0), semitones, steps)
-        moved[LETTERS[place]] = sharps
-    return moved
+    moved = (_moved(letter, before.get(name, 0), semitones, steps) for letter, name in enumerate(LETTERS))
+    return {LETTERS[place]: sharps for place, _, sharps in moved}
 
 
 def _signature(signature: str, semitones: int, steps: int) -> str:
     """A key signature after the move; "" for one without signs, or with more than can be written."""
     altered = _altered(signature, semitones, steps)
-    if any(abs(sharps) > 1 for sharps in altered.values()):
-        return ""
-    return signature_text(in_usual_order(altered))
+    return signature_text(in_usual_order(altered)) if max(map(abs, altered.values())) < 2 else ""
 
 
 def _key(words: str | None, semitones: int, steps: int) -> str | None:

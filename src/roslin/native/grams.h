@@ -1,4 +1,4 @@
-// Kernels of the matchers by n-grams. Inverted indexes are those of represent/grams.py: query gram k is in
+// Kernels of the matchers by n-grams. Inverted indexes are those of represent/line.py: query gram k is in
 // melodies[starts[k]] to melodies[stops[k] - 1].
 #ifndef ROSLIN_GRAMS_H
 #define ROSLIN_GRAMS_H

@@ -1,8 +1,7 @@
 """Editing distance between strings with adjustable costs (Typke et al. 2007, section 3.1).
 
 The sum of the costs of the cheapest insertions, deletions and replacements that turn one string into the other. The
-paper uses costs for gross contours that Prechelt and Typke (2001) fitted to human judgements. It does not print them,
-so nothing here claims to be them: every operation costs 1 unless you set another cost.
+paper does not print the costs that it takes from Prechelt and Typke (2001): here every operation costs 1 by default.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ _ALPHABETS = ("UDR", "LS=")  # of gross contours, of rhythms
 class EditCosts:
     """The cost of each operation, for one letter.
 
-    `pairs` sets the cost of replacing one letter by another where it differs from `replacement`: ("UD", 2.0) makes a D
-    in place of a U cost 2. The other direction is a separate pair.
+    `pairs` are the costs of replacing one letter by another that differ from `replacement`: ("UD", 2.0) makes a D for a
+    U cost 2. The other direction is a separate pair.
     """
 
     insertion: float = 1.0
@@ -91,7 +90,7 @@ def edit_distance(query: str, candidate: str, costs: EditCosts | None = None) ->
 
 
 def edit_distance_from(query: str, costs: EditCosts | None = None) -> Callable[[str], float]:
-    """The distance of one query to any number of candidates: what depends on the query is prepared once."""
+    """The distance of one query to any number of candidates; the query is prepared once."""
     costs = costs or EditCosts()
     letters, table = _codes(query), _replacement_table(costs)
 

@@ -3,20 +3,16 @@
 Reference: C. Krumhansl and E. Kessler's probe-tone ratings (1982), and Krumhansl and Schmuckler's way to find a key
 with them (Krumhansl 1990): the key is the one of 24 whose ratings correlate best with how long each pitch class sounds.
 Of equals, major comes before minor, then the tonic that is next above the first note: so the key of a transposed melody
-is the transposed key.
+is the transposed key. Keys have numbers: 0 to 11 are the major ones from C up, 12 to 23 the minor ones.
 
-`key_name` reads the name of a key: "g", "G minor", "g-Moll", "Sol mineur" are one key, "G" and "G major" another.
-Without a word for the mode, a capital letter is a major key and a small one a minor key, as catalogues write. Flats and
-sharps follow the letter ("Bb", "B|b", "B flat") or, as in RISM, precede it ("bB", "xf"). With a German word for the
-mode B is B flat and H is B; without one only H can be recognised.
+`key_name` reads the name of a key. Without a word for the mode, a capital letter is a major key and a small one a minor
+key, as catalogues write. Flats and sharps follow the letter ("Bb", "B|b", "B flat") or, as in RISM, precede it ("bB",
+"xf"). With a German word for the mode B is B flat and H is B; without one only H can be recognised.
 
-Keys have numbers: 0 to 11 are the major ones from C up, 12 to 23 the minor ones.
-
-A melody may change its key. `local_keys` gives each note the key of its area: the notes at the `AREA_REACH` onsets
-before it and after it, and those at its own. An area counts onsets, not time, so that it is the same in any tempo. Its
-length is a compromise: of 677 incipits of RISM with a key in the catalogue and 24 notes or more, the key is right from
-their first 8 notes for 61 %, from 17 (an area) for 67 %, from 24 for 70 %; and a longer area would reach across a
-modulation.
+`local_keys` gives each note the key of its area: the notes at the `AREA_REACH` onsets before it and after it, and those
+at its own. An area counts onsets, not time, so that it is the same in any tempo. Its length is a compromise: of 677
+incipits of RISM with a key in the catalogue and 24 notes or more, the key is right from their first 8 notes for 61 %,
+from 17 (an area) for 67 %, from 24 for 70 %; and a longer area would reach across a modulation.
 """
 
 from __future__ import annotations
@@ -38,9 +34,7 @@ RATINGS: Floats = np.array([
 ])  # fmt: skip
 RATINGS.flags.writeable = False
 
-
-# Onsets of an area on either side of a note.
-AREA_REACH = 8
+AREA_REACH = 8  # onsets of an area on either side of a note
 
 
 def all_keys(ratings: Floats) -> Floats:

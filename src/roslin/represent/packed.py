@@ -2,9 +2,6 @@
 
 Row `offsets[k]` to `offsets[k + 1]` of `notes` is melody k; `bar_offsets` does the same for `barlines` (in ticks). A
 collection hands out its memory-mapped arrays in this form without copying. A list of melodies is laid end to end.
-
-An algorithm stores its preparations for all melodies here (`keep`), such as an index of n-grams: they are made once and
-discarded with the melodies.
 """
 
 from __future__ import annotations
@@ -38,19 +35,14 @@ class Packed:
         return len(self.offsets) - 1
 
     def part(self, start: int, stop: int) -> Packed:
-        return Packed(
-            *_between(self.notes, self.offsets, start, stop),
-            *_between(self.barlines, self.bar_offsets, start, stop),
-        )
+        notes = _between(self.notes, self.offsets, start, stop)
+        return Packed(*notes, *_between(self.barlines, self.bar_offsets, start, stop))
 
     def take(self, numbers: Numbers) -> Packed:
-        return Packed(
-            *_taken(self.notes, self.offsets, numbers),
-            *_taken(self.barlines, self.bar_offsets, numbers),
-        )
+        return Packed(*_taken(self.notes, self.offsets, numbers), *_taken(self.barlines, self.bar_offsets, numbers))
 
     def melodies(self) -> list[Melody]:
-        """The melodies one by one: their notes and bar lines, without any metadata."""
+        """The melodies one by one, without any metadata."""
         return [self.melody(number) for number in range(len(self))]
 
     def melody(self, number: int) -> Melody:
@@ -60,7 +52,7 @@ class Packed:
         )
 
     def keep(self, name: Hashable, make: Callable[[Packed], Made]) -> Made:
-        """What `make` makes of these melodies: made when it is first asked for under this name.
+        """What `make` makes of these melodies, such as an index: made when it is first asked for under this name.
 
         Two threads that ask at the same moment both make it. One of the two, which are equal, stays.
         """
@@ -71,7 +63,6 @@ class Packed:
 
 
 def _locked(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A read-only view."""
     view = rows.view()
     view.flags.writeable = False
     return view
@@ -131,21 +122,13 @@ def pack(candidates: Candidates) -> Packed:
     if isinstance(candidates, SupportsPacked):
         return candidates.packed()
     melodies = tuple(candidates)
-    return _LAST.of(melodies) if len(melodies) >= _WORTH_STORING else _end_to_end(melodies)
-
-
-class _Last:
-    """The last list of melodies in packed form, so that comparing many queries with one list prepares it once."""
-
-    def __init__(self) -> None:
-        self._known: tuple[tuple[Melody, ...], Packed] = ((), _end_to_end(()))
-
-    def of(self, melodies: tuple[Melody, ...]) -> Packed:
-        known, packed = self._known  # read at once: another thread may replace it
-        if melodies != known:  # melodies are immutable, and the same object is equal at once
-            packed = _end_to_end(melodies)
-            self._known = melodies, packed
-        return packed
+    if len(melodies) < _WORTH_STORING:
+        return _end_to_end(melodies)
+    [(known, packed)] = _LAST  # read at once: another thread may replace it
+    if melodies != known:  # melodies are immutable, and the same object is equal at once
+        packed = _end_to_end(melodies)
+        _LAST[:] = [(melodies, packed)]
+    return packed
 
 
 def _end_to_end(melodies: Sequence[Melody]) -> Packed:
@@ -169,4 +152,5 @@ def _joined(tables: list[npt.NDArray[Any]], dtype: np.dtype[Any]) -> tuple[npt.N
     return values, np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
 
 
-_LAST = _Last()
+# The last list of melodies in packed form, so that comparing many queries with one list prepares it once.
+_LAST: list[tuple[tuple[Melody, ...], Packed]] = [((), _end_to_end(()))]

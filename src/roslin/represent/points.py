@@ -13,18 +13,12 @@ Time is the onset in quarter notes. Pitch and weight have named schemes:
               perceptual sqrt of length x (1 + stress + turn); ours
 
 Sections 2.2 and 5 of the paper want weights by the importance of notes for human perception, but no such weights are
-published. `accent` is a published model of the tones that listeners hear as accented, `perceptual` combines three kinds
-of accent (length, metre, contour). How they enter a weight is ours in both.
+published. How accents enter a weight is ours.
 
 Melodic accent (J. M. Thomassen, "Melodic accent: experiments and a tentative model", J. Acoust. Soc. Am. 71, 1982, with
-its erratum): of three successive tones the contour gives the second and the third these shares, and the accent of a
-tone is the product of what it gets as a second and as a third.
-
-    up, down .83 .17     down, up .71 .29     up, up .33 .67     down, down .50 .50
-    same, then other 0 1     other, then same 1 0     all the same 0 0
-
-The first tone has the accent 1 (Huron and Royal 1996), the last what it gets as a third. Of a chord only the highest
-note has one.
+its erratum): of three successive tones the contour gives the second and the third a share (`_ACCENTS`), and the accent
+of a tone is the product of what it gets as a second and as a third. The first tone has the accent 1 (Huron and Royal
+1996), the last what it gets as a third. Of a chord only the highest note has one.
 
 Metrical stress is 1 on a bar line, 1/2 at halves and thirds of the bar, 1/4 at quarters and sixths, else 1/8; where
 a melody has no bar lines, four quarters count as a bar. A first bar shorter than the usual one is a pick-up, counted
@@ -33,10 +27,9 @@ the last one turns; of a chord only the highest note can.
 
 Every note of a chord is a point. Grace notes are left out: they take no time from the note that they lead to.
 
-Segments (section 2.4 and Figure 3). A segment is a number of consecutive onsets. Notes that start together count as one
-onset and are all included. The next segment starts `step` onsets later. Our choice: the last segment ends with the
-melody, even if it then starts fewer than `step` onsets after the one before it; a melody with fewer onsets than a
-segment is one segment.
+Segments (section 2.4 and Figure 3). A segment is a number of consecutive onsets, with all notes that start at them. The
+next one starts `step` onsets later. Our choice: the last segment ends with the melody, even if it then starts fewer
+than `step` onsets after the one before it; a melody with fewer onsets than a segment is one segment.
 """
 
 from __future__ import annotations
@@ -56,7 +49,6 @@ from roslin.represent.line import top_rows
 from roslin.represent.packed import Candidates, Packed, pack
 from roslin.types import Floats, Numbers
 
-# Where a melody has no bar lines, four quarters count as a bar.
 BAR_WITHOUT_LINES = 4 * TICKS_PER_QUARTER
 
 
@@ -84,14 +76,8 @@ class PointSets:
 
     def only(self, k: int) -> PointSets:
         span = slice(self.offsets[k], self.offsets[k + 1])
-        return PointSets(
-            self.time[span],
-            self.duration[span],
-            self.pitch[span],
-            self.weight[span],
-            np.array([0, span.stop - span.start]),
-            self.rows[span],
-        )
+        time, duration, pitch, weight = (each[span] for each in (self.time, self.duration, self.pitch, self.weight))
+        return PointSets(time, duration, pitch, weight, np.array([0, span.stop - span.start]), self.rows[span])
 
 
 def point_sets(candidates: Candidates, *, pitch: str = "semitone", weight: str = "duration") -> PointSets:
@@ -162,24 +148,15 @@ def _turns(table: _Table) -> Floats:
     for line, steps in _directions(table):
         moves = np.flatnonzero(steps)  # a repeated note has no direction
         turning = moves[1:][steps[moves[1:]] != steps[moves[:-1]]]
-        turns[line[turning]] = 1
-        turns[line[:1]] = 1
-        turns[line[-1:]] = 1
+        turns[[*line[turning], *line[:1], *line[-1:]]] = 1
     return turns
 
 
 # What Thomassen's model gives the second and the third of three tones, by the directions of the two steps.
 _ACCENTS = {
-    (1, -1): (0.83, 0.17),
-    (-1, 1): (0.71, 0.29),
-    (1, 1): (0.33, 0.67),
-    (-1, -1): (0.5, 0.5),
-    (0, 1): (0.0, 1.0),
-    (0, -1): (0.0, 1.0),
-    (1, 0): (1.0, 0.0),
-    (-1, 0): (1.0, 0.0),
-    (0, 0): (0.0, 0.0),
-}
+    (1, -1): (0.83, 0.17), (-1, 1): (0.71, 0.29), (1, 1): (0.33, 0.67), (-1, -1): (0.5, 0.5), (0, 1): (0.0, 1.0),
+    (0, -1): (0.0, 1.0), (1, 0): (1.0, 0.0), (-1, 0): (1.0, 0.0), (0, 0): (0.0, 0.0),
+}  # fmt: skip
 
 
 def _accents(table: _Table) -> Floats:

@@ -1,4 +1,5 @@
-"""Melodies as strings, one letter for each pair of notes that follow each other (Typke et al. 2007, section 3.1).
+"""Melodies as strings, one letter for each pair of notes that follow each other, and the numbers that filters ask for
+(Typke et al. 2007, section 3.1). The line that is read is `line.melodic_line`.
 
     chromatic   the interval in semitones: A = 1 up ... Z = 26 or more up, a = 1 down ... z, "=" the same pitch
     diatonic    the number of the interval: B = second, C = third, D = fourth ... Z = 26th or more; upper case up, lower
@@ -7,11 +8,20 @@
     contour     gross contour: U up, D down, R repeat
     rhythm      the duration of the note against the one before: L longer, S shorter, "=" the same
 
-A melody of n notes has strings of n - 1 letters. One without notes, or with a single one, has empty strings. The line
-that is read is `line.melodic_line`.
+    pitch_range      semitones between the lowest and the highest note
+    duration_ratio   shortest note over longest note (rests do not count), in (0, 1]; 1: all equally long
+    max_interval     semitones, the largest step between notes that follow each other; rests are ignored
+    motives          repeated sequences of intervals, and how often each occurs
 
-`parse_intervals` turns intervals as a musicologist writes them (`melody/intervals.py`) into such letters,
-`interval_words` turns them back.
+A melody of n notes has strings of n - 1 letters. A number that needs more notes is None: without notes every one, with
+one note the largest interval (its range is 0, its ratio 1).
+
+Motives. The paper says that its detection "maximizes the motive length, even if this means fewer repetitions" and gives
+no details. Our reading: take the longest sequence of at least two intervals that occurs at least twice without
+overlapping itself; of several equally long ones the one that starts earliest. Count its occurrences from left to right
+without overlap, note them, take these places out of the string (nothing found later may touch them), and go on until
+nothing is repeated. So a short motive that only occurs inside longer ones is not listed by itself. Motives are looked
+for up to `LONGEST_MOTIVE` intervals, which bounds the work; a longer repetition appears as several motives.
 """
 
 from __future__ import annotations
@@ -30,10 +40,11 @@ from roslin.represent.line import melodic_line
 
 KINDS: tuple[Kind, ...] = ("diatonic", "chromatic")
 LARGEST = 26  # letters in the alphabet
+LONGEST_MOTIVE = 100  # intervals
 
 
 class Letters(dict[int, str]):
-    """Steps to letters; whatever is larger than the alphabet gets its last letter."""
+    """Steps to letters; larger ones get the last letter."""
 
     def __missing__(self, step: int) -> str:
         return "Z" if step > 0 else "z"
@@ -41,11 +52,9 @@ class Letters(dict[int, str]):
 
 CHROMATIC_LETTERS = Letters({0: "="})
 DIATONIC_LETTERS = Letters({0: "="})  # one staff step up is a second, the second letter
-for _size in range(1, LARGEST + 1):
-    CHROMATIC_LETTERS[_size], CHROMATIC_LETTERS[-_size] = ascii_uppercase[_size - 1], ascii_lowercase[_size - 1]
-    DIATONIC_LETTERS[_size], DIATONIC_LETTERS[-_size] = (
-        letters[min(_size, 25)] for letters in (ascii_uppercase, ascii_lowercase)
-    )
+for _way, _letters_of_way in ((1, ascii_uppercase), (-1, ascii_lowercase)):
+    CHROMATIC_LETTERS |= {_way * size: letter for size, letter in enumerate(_letters_of_way, start=1)}
+    DIATONIC_LETTERS |= {_way * size: letter for size, letter in enumerate(_letters_of_way[1:], start=1)}
 
 
 class Strings(NamedTuple):
@@ -75,7 +84,7 @@ _LETTER_OF_BASE40 = tuple(letter for letter, numbers in enumerate((6, 6, 5, 6, 6
 
 
 def steps_from_base40(base40: Iterable[int]) -> list[int]:
-    """Staff positions, seven to the octave: the accidental is forgotten. C of octave 0 is 0."""
+    """Staff positions, seven to the octave, whatever the accidental. C of octave 0 is 0."""
     return [7 * (number // 40) + _LETTER_OF_BASE40[number % 40] for number in base40]
 
 
@@ -87,6 +96,100 @@ def line_strings(midi: Sequence[int], base40: Sequence[int], durations_ticks: Se
     contour = chromatic.encode().translate(_GROSS).decode()
     rhythm = "".join(["=" if a == b else "L" if a < b else "S" for a, b in pairwise(durations_ticks)])
     return Strings(chromatic, diatonic, contour, rhythm)
+
+
+# The numbers of a melody, and its motives
+
+
+class Description(NamedTuple):
+    """All features and strings of one melody."""
+
+    note_count: int
+    pitch_range: int | None
+    max_interval: int | None
+    duration_ratio: float | None
+    chromatic: str
+    diatonic: str
+    contour: str
+    rhythm: str
+    motives: dict[str, int]
+
+
+def describe(melody: Melody) -> Description:
+    """Everything at once, cheaply: a collection calls this once for each melody.
+
+    >>> describe(Melody.from_notes([0, 1, 2], [1, 1, 2], [60, 67, 64])).max_interval
+    7
+    """
+    line = melodic_line(melody)
+    midi, durations = line["pitch_midi"].tolist(), line["duration_ticks"].tolist()
+    strings = line_strings(midi, line["pitch_base40"].tolist(), durations)
+    return Description(
+        len(midi),
+        max(midi) - min(midi) if midi else None,
+        max(map(abs, map(sub, midi[1:], midi)), default=None),
+        min(durations) / max(durations) if durations else None,
+        *strings,
+        motives(strings.chromatic),
+    )
+
+
+def motives(intervals: str) -> dict[str, int]:
+    """Repeated sequences of intervals in a string, longest first, with the number of their occurrences.
+
+    >>> motives("ABcABcAB")
+    {'ABc': 2}
+    >>> motives("==A==")
+    {'==': 2}
+    """
+    levels = _repeated(intervals)
+    found: dict[str, int] = {}
+    free = bytearray(b"\1" * len(intervals))
+    for length in range(len(levels) + 1, 1, -1):
+        groups = levels[length - 2]
+        untouched = b"\1" * length
+        for first in sorted(position for positions in groups.values() for position in positions):
+            if free[first : first + length] != untouched:
+                continue
+            motive = intervals[first : first + length]
+            # A motive is tried once, at its first free place: later there can only be fewer.
+            places = [place for place in groups.pop(motive, ()) if free[place : place + length] == untouched]
+            chosen = _without_overlap(places, length)
+            if len(chosen) > 1:
+                found[motive] = len(chosen)
+                for place in chosen:
+                    free[place : place + length] = bytes(length)
+    return found
+
+
+def _repeated(intervals: str) -> list[dict[str, list[int]]]:
+    """For each length from 2, the sequences that occur at least twice without overlap, and where they start.
+
+    A repeated sequence starts with a repeated sequence that is one shorter, so only those need to be made longer.
+    """
+    levels: list[dict[str, list[int]]] = []
+    starts: list[int] = list(range(len(intervals) - 1))
+    for length in range(2, min(LONGEST_MOTIVE, len(intervals) // 2) + 1):
+        groups: dict[str, list[int]] = {}
+        for start in starts:
+            groups.setdefault(intervals[start : start + length], []).append(start)
+        groups = {text: places for text, places in groups.items() if places[-1] - places[0] >= length}
+        if not groups:
+            break
+        levels.append(groups)
+        last = len(intervals) - length - 1
+        starts = sorted(place for places in groups.values() for place in places if place <= last)
+    return levels
+
+
+def _without_overlap(places: list[int], length: int) -> list[int]:
+    chosen: list[int] = []
+    free_from = 0
+    for place in places:
+        if place >= free_from:
+            chosen.append(place)
+            free_from = place + length
+    return chosen
 
 
 # Intervals as a musicologist writes them
@@ -121,10 +224,9 @@ def parse_interval(text: str, kind: Kind = "diatonic") -> str:
     items = _items(text, kind)
     if len(items) != 1:
         raise FilterError(f"expected one interval; found {len(items)} in {text!r}")
-    size, letters = items[0].size, _letters(kind)
-    return "".join(
-        letters[size * way] for way in ((1, -1) if size and not items[0].direction else (items[0].direction,))
-    )
+    [item] = items
+    ways = (1, -1) if item.size and not item.direction else (item.direction,)
+    return "".join(_letters(kind)[item.size * way] for way in ways)
 
 
 def interval_semitones(text: str) -> int:

@@ -210,7 +210,7 @@ def pattern(text: str) -> Filter:
 
 
 def repeats_motive(sequence: str, times: int = 2) -> Filter:
-    """A motive (represent/features.py) that contains these chromatic intervals and occurs at least `times` times.
+    """A motive (represent/strings.py) that contains these chromatic intervals and occurs at least `times` times.
 
     Three repeated notes are two unisons:
 

@@ -52,8 +52,7 @@ from roslin.matchers.explanation import Explanation, Step, bounded, scaled
 from roslin.matchers.paths import Gram, both_lines, runs, shared_runs
 from roslin.melody import Melody
 from roslin.native import kernels
-from roslin.represent.grams import GramIndex, gram_index
-from roslin.represent.line import Lines, melodic_lines
+from roslin.represent.line import GramIndex, Lines, gram_index, melodic_lines
 from roslin.represent.packed import Packed
 from roslin.types import Distances, Floats, Numbers
 from roslin.values.parameters import choice, real, wholes

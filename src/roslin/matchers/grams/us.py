@@ -42,8 +42,7 @@ from roslin.matchers.explanation import Explanation
 from roslin.matchers.paths import both_lines, runs, shared_runs
 from roslin.melody import Melody
 from roslin.native import kernels
-from roslin.represent.grams import GramIndex, gram_index
-from roslin.represent.line import Lines, melodic_lines
+from roslin.represent.line import GramIndex, Lines, gram_index, melodic_lines
 from roslin.represent.packed import Packed, pack
 from roslin.represent.words import in_words
 from roslin.types import Distances, Numbers
