@@ -1,12 +1,11 @@
 """The public data sets by name: where they are, under which licence, how to cite them, and what their bytes must be.
 
 None of them is part of Roslin. `get` copies a data set to the user's cache, from its public address or from a file or
-folder that is already there; nothing appears under its name before every file is complete and has the right checksum.
-Where ROSLIN_DATA names a folder with the data set in it, that one is used and nothing is copied.
+folder that is already there; it is available when every file is complete and has the right checksum. Where ROSLIN_DATA
+names a folder with the data set in it, that one is used and nothing is copied.
 
 A file that its publisher renews has no checksum that could last. Its archive is read through when it arrives, and its
-SHA-256 is written beside it, so that later damage is noticed all the same. A damaged copy in the cache is fetched
-again.
+SHA-256 is written beside it, so that later damage is noticed. A damaged copy in the cache is fetched again.
 """
 
 from __future__ import annotations
@@ -58,6 +57,11 @@ _LIST_SUMS = {
     "Prev-1": "08cd1bd1c5cea9d9ec19ae48ba21e60790356672784d898c0beb807da9147e2d",
     "Prev-2": "b37abb026bd10a14256c576997112e95304471a349280f0b0130db1c2c25bce9",
 }
+_VOTE_SUMS = {
+    "judgments.csv": "b01acb12c7401e1eb88717ceab96c4028b2837a9a7dc5d356845ebfcaa635e74",
+    "MTurk.qrel": "85efa3910e6bbda61379ac158b2c5f0af8f6dc646b3e3a58bf78eb870d794e4e",
+}
+_RISM = "https://opac.rism.info/fileadmin/user_upload/lod/update/rismAllMARCXML.zip"
 
 DATA_SETS: dict[str, DataSet] = {
     each.name: each
@@ -76,32 +80,14 @@ DATA_SETS: dict[str, DataSet] = {
             "CC BY-SA 4.0",
             "Urbano, Morato, Marrero, Martín: Crowdsourcing Preference Judgments for Evaluation of Music Similarity "
             "Tasks. ACM SIGIR Workshop on Crowdsourcing for Search Evaluation 2010, 9-16.",
-            (
-                DataFile(
-                    "judgments.csv",
-                    f"{_VOTES}/judgments.csv",
-                    "b01acb12c7401e1eb88717ceab96c4028b2837a9a7dc5d356845ebfcaa635e74",
-                ),
-                DataFile(
-                    "MTurk.qrel",
-                    f"{_VOTES}/MTurk.qrel",
-                    "85efa3910e6bbda61379ac158b2c5f0af8f6dc646b3e3a58bf78eb870d794e4e",
-                ),
-            ),
+            tuple(DataFile(name, f"{_VOTES}/{name}", sha) for name, sha in _VOTE_SUMS.items()),
         ),
         DataSet(
             "rism",
             "The RISM catalogue in MARCXML, with its incipits; several gigabytes, renewed by RISM",
             "CC BY 3.0",
             "Répertoire International des Sources Musicales (RISM): RISM Catalog, rism.info.",
-            (
-                DataFile(
-                    "rismAllMARCXML.zip",
-                    "https://opac.rism.info/fileadmin/user_upload/lod/update/rismAllMARCXML.zip",
-                    "",
-                    holds=".xml",
-                ),
-            ),
+            (DataFile("rismAllMARCXML.zip", _RISM, "", holds=".xml"),),
         ),
     )
 }

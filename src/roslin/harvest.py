@@ -7,9 +7,8 @@
 that is stopped at any moment asks again for one page at most. XML of a server is not trusted: document types are
 refused, and nothing is expanded.
 
-Requests follow each other with a pause between them, because others need the server too. A reader identifies itself,
-waits if the server asks for it (Retry-After), and tries again after growing pauses if the server fails: an error of the
-server, a connection that breaks or stalls, an answer that is cut short. It never waits longer than `MOST_WAIT`, and
+Requests follow each other with a pause between them. A reader identifies itself, waits if the server asks for it
+(Retry-After), and tries again after growing pauses if the server fails. It never waits longer than `MOST_WAIT`, and
 never takes more than `MOST_BYTES` or `MOST_SECONDS` for one answer.
 """
 
@@ -81,22 +80,20 @@ class OaiList:
         if next:
             return {"verb": "ListRecords", "resumptionToken": next}
         chosen = {"set": self.set, "from": self.since, "until": self.until}
-        return {"verb": "ListRecords", "metadataPrefix": self.prefix} | {
-            name: text for name, text in chosen.items() if text
-        }
+        named = {name: text for name, text in chosen.items() if text}
+        return {"verb": "ListRecords", "metadataPrefix": self.prefix} | named
 
     def page(self, data: bytes, _next: str, /) -> Page:
         frame = _Frame(data, "OAI-PMH", {"resumptionToken", "error", "responseDate"}, "header")
-        size = frame.attributes.get("resumptionToken", {}).get("completeListSize", "")
+        texts, attributes = frame.texts, frame.attributes
+        size = attributes.get("resumptionToken", {}).get("completeListSize", "")
         return Page(
             records=frame.records,
             deleted=frame.deleted,
             total=int(size) if size.isdecimal() else None,
-            next=frame.texts.get("resumptionToken", ""),
-            date=frame.texts.get("responseDate", "")[:10],
-            errors={frame.attributes["error"].get("code", "error"): frame.texts["error"]}
-            if "error" in frame.texts
-            else {},
+            next=texts.get("resumptionToken", ""),
+            date=texts.get("responseDate", "")[:10],
+            errors={attributes["error"].get("code", "error"): texts["error"]} if "error" in texts else {},
         )
 
 

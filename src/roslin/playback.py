@@ -2,7 +2,7 @@
 
 Tempo is in quarter notes per minute, 100 by default. Grace notes take no time in the note table; to be
 heard they sound just before the note that they lead to, a 32nd note each (less where the note before leaves no room),
-and a melody that begins with some begins that much later. The file itself is written by `notation.midi`.
+and a melody that begins with some begins that much later.
 """
 
 from __future__ import annotations
@@ -26,23 +26,16 @@ def note_list(
 ) -> list[dict[str, float | int]]:
     """One {"row", "start", "duration", "pitch"} a note, by start, times in seconds; `row` is that of the note table.
 
+    `skip_silence` leaves out the rests before the first note.
+
     >>> note_list(Melody.from_notes([1, 2], [1, 1], [60, 62]))[1]
     {'row': 1, 'start': 0.6, 'duration': 0.6, 'pitch': 62}
-
-    `skip_silence` leaves out the rests before the first note.
     """
     seconds = 60.0 / _checked(quarters_per_minute) / TICKS_PER_QUARTER
     sounding = _sounding(melody)
     first = sounding[0][0] if sounding and skip_silence else 0
-    return [
-        {
-            "row": row,
-            "start": round((start - first) * seconds, 6),
-            "duration": round(ticks * seconds, 6),
-            "pitch": pitch,
-        }
-        for start, row, ticks, pitch, _ in sounding
-    ]
+    times = ((row, (start - first) * seconds, ticks * seconds, pitch) for start, row, ticks, pitch, _ in sounding)
+    return [{"row": row, "start": round(a, 6), "duration": round(b, 6), "pitch": pitch} for row, a, b, pitch in times]
 
 
 def midi_bytes(melody: Melody, quarters_per_minute: float = QUARTERS_PER_MINUTE) -> bytes:

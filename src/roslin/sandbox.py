@@ -2,7 +2,7 @@
 
 `Worker.call(function, payload)` sends a request through a pipe and waits for the answer, at most `time_limit_seconds`.
 A worker that crashes or does not answer in time is ended, the caller gets a `SandboxError`, and the next call starts a
-new one. Calls from several threads wait for each other; make more workers for more calls at once.
+new one. Calls from several threads wait for each other.
 
 The functions are those in the table `FUNCTIONS` of a module, which the worker imports when it starts. Payload and
 answer are JSON values. Unless another module is named it is this one, with verovio:
@@ -47,10 +47,7 @@ Functions = dict[str, Callable[[dict[str, Any]], dict[str, Any]]]
 
 
 class Worker:
-    """A process that is started at the first call, and again after a crash. Close it, or use it in a `with`.
-
-    `module` is the name of the module whose `FUNCTIONS` it answers with.
-    """
+    """A process that is started at the first call, and again after a crash. Close it, or use it in a `with`."""
 
     def __init__(
         self,
@@ -66,7 +63,6 @@ class Worker:
         _WORKERS.add(self)
 
     def call(self, function: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """The answer of a function; `SandboxError` when there is none."""
         limit = self.time_limit_seconds
         message = json.dumps([function, payload, math.ceil(limit) + _ORPHAN_SECONDS]).encode()
         if len(message) > MAX_MESSAGE_BYTES:
@@ -80,7 +76,6 @@ class Worker:
 
     @property
     def process_id(self) -> int | None:
-        """The number of the worker process, None when there is none at the moment."""
         process = self._process
         return None if process is None or process.poll() is not None else process.pid
 
@@ -208,7 +203,6 @@ def _write_message(pipe: IO[bytes], message: bytes) -> None:
 
 
 def _read_message(pipe: IO[bytes]) -> bytes | None:
-    """The next message, None when the other side has closed the pipe."""
     head = _read_exactly(pipe, _LENGTH.size)
     return None if head is None else _read_exactly(pipe, *_LENGTH.unpack(head))
 

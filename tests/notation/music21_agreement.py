@@ -110,7 +110,8 @@ def corpus() -> list[tuple[str, str]]:
     found = []
     for path in sorted(folder.rglob("*.abc")):
         for tune in tunes(decode(path.read_bytes())):
-            found.append((f"{path.relative_to(folder)}:{tune.lines[0][0]}", tune.text))
+            text = "\n".join(line for _, line in tune)
+            found.append((f"{path.relative_to(folder)}:{tune[0][0]}", text))
     return found
 
 

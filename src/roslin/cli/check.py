@@ -39,7 +39,7 @@ def check_command(
 
     Example: roslin check new-records.xml --collection catalogue.roslin
     """
-    from roslin.notation.check import SEVERITIES
+    from roslin.notation.record import SEVERITIES
 
     melodies: list[Melody] = []
     rows = [row for file in files for row in _checked(file, melodies)]
@@ -57,7 +57,7 @@ def check_command(
 def _checked(file: Path, melodies: list[Melody]) -> Iterator[dict[str, Any]]:
     """A row for each problem of a file. Its melodies are added to the others."""
     from roslin.notation import Record, records
-    from roslin.notation.check import checked
+    from roslin.notation.record import checked
 
     def kept() -> Iterator[Record]:
         for record in records(file, named="", skipped=True):
@@ -75,7 +75,7 @@ def _checked(file: Path, melodies: list[Melody]) -> Iterator[dict[str, Any]]:
 
 
 def _row(severity: str, problem: Problem, file: Path) -> dict[str, Any]:
-    from roslin.notation.check import words_of
+    from roslin.notation.record import words_of
 
     place = {"line": problem.line or None, "column": problem.column or None}
     return {"severity": severity, "file": file.name, **place, "record": problem.record, "problem": words_of(problem)}

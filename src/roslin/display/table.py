@@ -24,12 +24,8 @@ FrameLibrary = Literal["pandas", "polars"]
 _LIBRARIES = ("pandas", "polars")
 _WIDEST = 50
 _SPECIAL_IN_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    }
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {sign: f"\\{sign}" for sign in "&%$#_{}"}
 )
 
 
@@ -64,7 +60,6 @@ class Table:
 
     @classmethod
     def of(cls, columns: tuple[str, ...], rows: Iterable[Sequence[Any]], title: str = "", **about: Any) -> Self:
-        """A table of rows whose cells are in the order of the columns."""
         return cls(columns, tuple(dict(zip(columns, row, strict=True)) for row in rows), title, **about)
 
     def __str__(self) -> str:
@@ -91,19 +86,16 @@ class Table:
 
     @property
     def numeric(self) -> tuple[bool, ...]:
-        """For each column, whether it holds no text."""
         return tuple(all(not isinstance(row.get(name), str) for row in self.rows) for name in self.columns)
 
     @property
     def records(self) -> list[dict[str, Any]]:
         """The rows for JSON, which has neither NaN nor infinity: both become None."""
-        return [
-            {
-                name: None if isinstance(cell := row.get(name), float) and not math.isfinite(cell) else cell
-                for name in self.columns
-            }
-            for row in self.rows
-        ]
+
+        def known(cell: Any) -> Any:
+            return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+        return [{name: known(row.get(name)) for name in self.columns} for row in self.rows]
 
     def only(self, *columns: str) -> Table:
         return replace(self, columns=columns)

@@ -1,21 +1,18 @@
 """Melody to SVG: staff notation through verovio in its worker process, kept on disk by content.
 
-`score` writes the melody as MEI, with an id for each note.
-
 `engrave` always gives a drawing. When notation cannot be drawn (a length that no note value has, a crash, a time-out,
 no verovio), `drawn` is False, `svg` is empty and `reason` is the cause. Pages then show a piano roll.
 
 In a drawing row 17 of the note table is the element with the id `note-17`. A note drawn in several tied pieces has
 `note-17-2` and so on too, and every piece carries `data-note="17"`. A drawing takes its colour from the text around it
-(`currentColor`), has no script, no style sheet and no link to anything outside itself. Ids would clash when a page
-holds several: `Engraving.in_page("a-")` puts a prefix before each of them.
+(`currentColor`), has no script, no style sheet and no link to anything outside itself.
 
 Drawings are kept in the folder `engravings` of the cache (`data.cache_folder`), under the hash of what they were made
-from. An entry is written under another name and moved to its place, so that several programs can share the folder. It
-is compressed with a checksum, and one that does not pass it counts as missing. A folder that cannot be written to means
-that nothing is kept, not that nothing is drawn. Together the entries take at most ROSLIN_CACHE_MEGABYTES, 256 if that
-is not set, and 0 keeps none. They lie in 256 folders by their hash, so evenly that each folder may have its share:
-after a write only that folder is looked at, and what was not used for the longest time is removed from it.
+from. An entry is moved to its place when it is written, so that several programs can share the folder. It is compressed
+with a checksum, and one that does not pass it counts as missing. A folder that cannot be written to means that nothing
+is kept, not that nothing is drawn. Together the entries take at most ROSLIN_CACHE_MEGABYTES, 256 if that is not set,
+and 0 keeps none. They lie in 256 folders by their hash, so evenly that each folder may have its share: after a write
+what was not used for the longest time is removed from that folder.
 
 Three layouts: "page" breaks into systems as wide as a page of text, "narrow" into systems for a telephone held upright,
 and "line" does not break.
@@ -108,12 +105,7 @@ class Engraving:
 
 
 def engrave(
-    melody: Melody,
-    title: str = "",
-    *,
-    worker: Worker | None = None,
-    use_cache: bool = True,
-    layout: Layout = "page",
+    melody: Melody, title: str = "", *, worker: Worker | None = None, use_cache: bool = True, layout: Layout = "page"
 ) -> Engraving:
     """Draw a melody. `title` is for screen readers. The default is made from the melody's title."""
     options = OPTIONS | _LAYOUTS[layout]

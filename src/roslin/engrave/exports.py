@@ -1,9 +1,9 @@
 """A melody as a file for notation programs: MusicXML and ABC, with its notes, bars, clef, key and metre.
 
-As in MEI (`score`), a voice is cut into pieces where a note begins or ends and at bar lines, grace notes and changes of
-signature. A note of several pieces is tied, and odd lengths are tuplets. MusicXML has a part for each voice, ABC one
-voice with chords. Music that cannot be written raises `NotationError`. Read again, a file gives the notes, signatures
-and bar lines of the melody; signs that a format does not have (mensural metres, alternating ones) are left out.
+As in MEI (`score`), a note of several pieces is tied, and odd lengths are tuplets. MusicXML has a part for each voice,
+ABC one voice with chords. Music that cannot be written raises `NotationError`. Read again, a file gives the notes,
+signatures and bar lines of the melody; signs that a format does not have (mensural metres, alternating ones) are left
+out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import gcd
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from roslin.engrave.score import spelling_of
+from roslin.engrave.score import spellings_of, voices_of
 from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange
 from roslin.melody.pitches import LINE_OF_FIFTHS, fifths_of
@@ -61,17 +61,12 @@ _Sign = _Written | _Grace | SignatureChange | None  # None: a bar line
 
 
 class _VoiceSigns:
-    """The signs of one voice in their order."""
-
     def __init__(self, melody: Melody, rows: Sequence[int], end: int):
         notes = melody.notes
         self.durations: list[int] = notes["duration_ticks"].tolist()
         self.onsets: list[int] = notes["onset_ticks"].tolist()
         self.ends = [onset + duration for onset, duration in zip(self.onsets, self.durations, strict=True)]
-        self.spellings = [
-            spelling_of(*each)
-            for each in zip(notes["pitch_base40"].tolist(), notes["pitch_midi"].tolist(), strict=True)
-        ]
+        self.spellings = spellings_of(melody)
         self.bars = {tick for tick in melody.barlines_ticks.tolist() if tick > 0}
         self.changes: dict[int, list[SignatureChange]] = {}
         for change in melody.changes:
@@ -93,14 +88,13 @@ class _VoiceSigns:
             count = 0
             if _values(piece.ticks) is None:
                 count, stop = tuplet_at(pieces, index, _values, {*self.bars, *self.changes}, notation)
-            members = [
-                (each, _values(ticks_in_tuplet(each, count) if count else each.ticks)) for each in pieces[index:stop]
-            ]
-            many = sum(len(values or ()) for _, values in members) if count else 0
-            for member, values in members:
+            members = pieces[index:stop]
+            values = [_values(ticks_in_tuplet(each, count) if count else each.ticks) or [] for each in members]
+            many = sum(map(len, values)) if count else 0
+            for member, of_member in zip(members, values, strict=True):
                 if member is not piece:
                     yield from self._before(member.onset)
-                yield from self._written(member, values or [], count, many, member is piece, member is members[-1][0])
+                yield from self._written(member, of_member, count, many, member is piece, member is members[-1])
             index = stop
         yield from self._before(pieces[-1].end if pieces else 0)
 
@@ -136,19 +130,9 @@ def _values(ticks: int) -> list[_Value] | None:
     return values_for(ticks, _VALUES, _MOST_TIED)
 
 
-def _voices(melody: Melody) -> list[list[int]]:
-    rows: dict[int, list[int]] = {}
-    for row, voice in enumerate(melody.notes["voice"].tolist()):
-        rows.setdefault(voice, []).append(row)
-    if not rows:
-        raise NotationError(Problem("there are no notes"))
-    return [rows[voice] for voice in sorted(rows)]
-
-
 def _end(melody: Melody) -> int:
-    notes = melody.notes[~melody.notes["is_grace"]]
-    sounding = (notes["onset_ticks"] + notes["duration_ticks"]).max(initial=0)
-    return int(max(sounding, melody.barlines_ticks.max(initial=0), melody.notes["onset_ticks"].max(initial=0)))
+    others = (melody.barlines_ticks, melody.notes["onset_ticks"])
+    return max(melody.end_ticks, *(int(ticks.max(initial=0)) for ticks in others))
 
 
 def _metre(text: str) -> tuple[str, str]:
@@ -163,7 +147,7 @@ def _metre(text: str) -> tuple[str, str]:
 
 def musicxml_from_melody(melody: Melody) -> str:
     """The melody as MusicXML, part by part."""
-    voices, end = _voices(melody), _end(melody)
+    voices, end = voices_of(melody), _end(melody)
     root = Element("score-partwise", version="4.0")
     if melody.title:
         _with(_with(root, "work"), "work-title", melody.title)
@@ -194,9 +178,7 @@ class _XmlPart:
     def write(self, part: Element) -> None:
         melody = self.melody
         signs = list(self.voice.signs("MusicXML"))
-        for sign in signs:
-            if isinstance(sign, _Written):
-                self.unit = gcd(self.unit, _sounding(sign))
+        self.unit = gcd(self.unit, *(_sounding(sign) for sign in signs if isinstance(sign, _Written)))
         first = min(self.voice.bars | set(melody.barlines_ticks.tolist()) - {0}, default=0)
         full = read_time_signature(melody.metre).measure_ticks if melody.metre else 0
         number = 0 if 0 < first < full else 1
@@ -242,9 +224,9 @@ class _XmlPart:
             for letter, alter in signs.items() if fifths is None else ():
                 _with(signature, "key-step", letter)
                 _with(signature, "key-alter", alter)
-        beats, unit_of_beat = _metre(metre) if metre else ("", "")
-        if beats:
-            symbol = {"c": "common", "c/": "cut"}.get(read_time_signature(metre or "").text)
+        beats, unit_of_beat = _metre(metre or "")
+        if metre and beats:
+            symbol = {"c": "common", "c/": "cut"}.get(read_time_signature(metre).text)
             time = _with(attributes, "time", **({"symbol": symbol} if symbol else {}))
             _with(time, "beats", beats)
             _with(time, "beat-type", unit_of_beat)
@@ -312,7 +294,7 @@ def _sounding(sign: _Written) -> int:
 
 def abc_from_melody(melody: Melody) -> str:
     """The melody as a tune in ABC. An accidental that a reader might overlook is written again."""
-    voices = _voices(melody)
+    voices = voices_of(melody)
     if len(voices) > 1:
         raise NotationError(Problem("voices cannot be written in ABC", "one voice, with chords", str(len(voices))))
     known = [("X", "1"), ("T", melody.title), ("C", melody.composer), ("M", _abc_metre(melody.metre)), ("L", "1/8")]

@@ -5,9 +5,9 @@ changes of signature. A note of several pieces is tied. Row 17 of the note table
 `note-17-2`. Lengths that no plain or dotted value has become tuplets with the smallest number that makes them writable.
 Times are ticks, 40320 a quarter.
 
-The table does not keep beams, so they are set by the metre: one group a beat, three eighths in 6/8 and its kin. Bars of
-rest in a row become one rest with their number. Music without bar lines is cut at places where nothing sounds through,
-without a visible line, so that it can be broken into systems.
+Beams are set by the metre: one group a beat, three eighths in 6/8 and its kin. Bars of rest in a row become one rest
+with their number. Music without bar lines is cut at places where nothing sounds through, without a visible line, so
+that it can be broken into systems.
 
 MEI and not Plaine & Easie: it can hold voices, any tuplet and our ids, and verovio draws it unchanged
 (dev/measurements/readers.md has the comparison). Music that cannot be written raises `NotationError`.
@@ -15,7 +15,7 @@ MEI and not Plaine & Easie: it can hold voices, any tuplet and our ids, and vero
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -24,6 +24,7 @@ import numpy as np
 from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER, Melody, SignatureChange, base40_from_midi
 from roslin.melody.pitches import LETTERS, fifths_of, is_spelled, spelled
+from roslin.melody.variants import metre_fraction
 from roslin.notation.lengths import Piece, dotted, pieces_of, ticks_in_tuplet, tuplet_at, usual_time, values_for
 from roslin.notation.pae.incipit import WHOLE_NOTE_TICKS, read_clef, read_key_signature, read_time_signature
 
@@ -64,23 +65,17 @@ class _Element:
 
 @dataclass(slots=True)
 class _Signatures:
-    alterations: dict[str, int]
-    measure_ticks: int
-    beat_ticks: int
+    alterations: Mapping[str, int] = field(default_factory=dict)
+    measure_ticks: int = WHOLE_NOTE_TICKS
+    beat_ticks: int = TICKS_PER_QUARTER
 
-    @classmethod
-    def of(cls, key: str | None, metre: str | None) -> _Signatures:
-        signatures = cls({}, WHOLE_NOTE_TICKS, TICKS_PER_QUARTER)
-        signatures.change(key, metre)
-        return signatures
-
-    def change(self, key: str | None, metre: str | None) -> None:
+    def change(self, key: str | None, metre: str | None) -> _Signatures:
         if key is not None:
-            self.alterations = dict(read_key_signature(key).alterations)
+            self.alterations = read_key_signature(key).alterations
         if metre is not None:
             time = read_time_signature(metre)
-            self.measure_ticks = time.measure_ticks
-            self.beat_ticks = _beat_ticks(time.text)
+            self.measure_ticks, self.beat_ticks = time.measure_ticks, _beat_ticks(time.text)
+        return self
 
 
 def mei_from_melody(melody: Melody) -> str:
@@ -98,16 +93,8 @@ class _Score:
         self.onset_array = notes["onset_ticks"]
         self.end_array = notes["onset_ticks"] + np.where(notes["is_grace"], 0, notes["duration_ticks"])
         self.ends: list[int] = self.end_array.tolist()
-        self.spellings = [
-            spelling_of(*pitch)
-            for pitch in zip(notes["pitch_base40"].tolist(), notes["pitch_midi"].tolist(), strict=True)
-        ]
-        rows_of: dict[int, list[int]] = {}
-        for row, voice in enumerate(notes["voice"].tolist()):
-            rows_of.setdefault(voice, []).append(row)
-        self.voices = [rows_of[voice] for voice in sorted(rows_of)]
-        if not self.voices:
-            raise NotationError(Problem("there are no notes"))
+        self.spellings = spellings_of(melody)
+        self.voices = voices_of(melody)
         _check_number("voices", len(self.voices), MAX_DRAWN_VOICES)
         _check_number("notes", len(notes), MAX_DRAWN_NOTES)
         _check_number("bar lines", len(melody.barlines_ticks), MAX_BAR_LINES)
@@ -136,11 +123,9 @@ class _Score:
         signs = "".join(_key_and_metre(change) for change in self.changes if 0 < change.onset_ticks == bar.onset)
         return f"<scoreDef>{signs}</scoreDef>" if signs else ""
 
-    # -- bars -------------------------------------------------------------------------------------------------------
-
     def _bars(self) -> Iterator[_Bar]:
         """Bars that leave out nothing, with whole bars of rest in a row taken together."""
-        end = int(self.end_array.max()) or _Signatures.of(None, self.melody.metre).measure_ticks
+        end = int(self.end_array.max()) or _Signatures().change(None, self.melody.metre).measure_ticks
         lines = sorted({tick for tick in self.melody.barlines_ticks.tolist() if tick > 0})
         marks = [0, *lines] if lines and lines[-1] >= end else [0, *lines, end]
         empty: _Bar | None = None
@@ -163,7 +148,7 @@ class _Score:
     def _is_rest(self, onset: int, stop: int) -> bool:
         """Whether one or more whole bars hold nothing: no note, no grace note, no change of signature."""
         metres = [change.metre for change in self.changes if change.onset_ticks < stop and change.metre]
-        if (stop - onset) % _Signatures.of(None, metres[-1] if metres else self.melody.metre).measure_ticks:
+        if (stop - onset) % _Signatures().change(None, metres[-1] if metres else self.melody.metre).measure_ticks:
             return False
         begins, ends = self.onset_array, self.end_array
         notes = ((begins < stop) & (ends > onset)) | ((begins >= onset) & (begins < stop))
@@ -197,13 +182,12 @@ class _VoiceStaff:
     ties: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        melody = self.score.melody
-        self.signatures = _Signatures.of(melody.key_signature, melody.metre)
+        score = self.score
+        self.signatures = _Signatures().change(score.melody.key_signature, score.melody.metre)
         self.grace_rows = {}
         for row in self.rows:
-            if self.score.graces[row]:
-                self.grace_rows.setdefault(self.score.onsets[row], []).append(row)
-        score = self.score
+            if score.graces[row]:
+                self.grace_rows.setdefault(score.onsets[row], []).append(row)
         plain = [row for row in self.rows if not score.graces[row]]
         cuts = {bar.onset for bar in score.bars} | {score.bars[-1].end} | set(self.grace_rows)
         cuts |= {change.onset_ticks for change in score.changes if change.onset_ticks <= score.bars[-1].end}
@@ -219,8 +203,6 @@ class _VoiceStaff:
     def take_ties(self) -> list[str]:
         ties, self.ties = self.ties, []
         return ties
-
-    # -- one bar ----------------------------------------------------------------------------------------------------
 
     def layer(self, bar: _Bar) -> str:
         pieces = []
@@ -263,8 +245,7 @@ class _VoiceStaff:
             with_bar_line = any(0 < change.onset_ticks == bar.onset for bar in self.score.bars)
             elements.append(_Element(clef + ("" if with_bar_line else _key_and_metre(change))))
             self.next_change += 1
-        graces = self.grace_rows.pop(tick, [])
-        written = [self._grace(row) for row in graces]
+        written = [self._grace(row) for row in self.grace_rows.pop(tick, [])]
         joined = "".join(element.markup for element in written)
         if len(written) > 1 and all(element.beat == 0 for element in written):
             joined = f"<beam>{joined}</beam>"
@@ -272,7 +253,7 @@ class _VoiceStaff:
 
     def _grace(self, row: int) -> _Element:
         ticks = self.score.durations[row]
-        name = _grace_value(ticks)
+        name = next((name for name, length in _TICKS.items() if length <= ticks), "8")
         kind = "acc" if ticks else "unacc"
         return _Element(self._note(row, f'dur="{name}" grace="{kind}"'), "grace", 0 if name in FLAGGED else -1)
 
@@ -346,9 +327,7 @@ def _beamed(elements: list[_Element]) -> str:
     out: list[str] = []
     group: list[_Element] = []
     for element in elements:
-        joins = (
-            element.kind == "grace" or (element.kind == "note" and element.beat == group[0].beat) if group else False
-        )
+        joins = bool(group) and (element.kind == "grace" or (element.kind, element.beat) == ("note", group[0].beat))
         if group and not joins:
             out.append(_beam(group))
             group = []
@@ -369,10 +348,19 @@ def _beam(group: list[_Element]) -> str:
 # -- the signs: spelled pitches, clef, key signature, time signature, note values --------------------------------------
 
 
-def spelling_of(base40: int, midi: int) -> tuple[str, int, int]:
-    """Letter, octave and alteration; the usual spelling where the two pitches of a note contradict each other."""
-    letter, octave, alter = spelled(base40 if is_spelled(base40, midi) else int(base40_from_midi(midi)))
-    return LETTERS[letter], octave, alter
+def voices_of(melody: Melody) -> list[list[int]]:
+    """The rows of each voice; a melody without notes is refused."""
+    if not len(melody):
+        raise NotationError(Problem("there are no notes"))
+    voices = melody.notes["voice"]
+    return [np.flatnonzero(voices == voice).tolist() for voice in np.unique(voices)]
+
+
+def spellings_of(melody: Melody) -> list[tuple[str, int, int]]:
+    """Letter, octave and alteration of each note; the usual ones where its two pitches contradict each other."""
+    pitches = zip(melody.notes["pitch_base40"].tolist(), melody.notes["pitch_midi"].tolist(), strict=True)
+    usual = (base40 if is_spelled(base40, midi) else int(base40_from_midi(midi)) for base40, midi in pitches)
+    return [(LETTERS[letter], octave, alter) for letter, octave, alter in map(spelled, usual)]
 
 
 def _clef_sign(text: str) -> str:
@@ -404,11 +392,10 @@ def _metre_sign(text: str) -> str:
     """The time signature; "3/4|4/4" alternates; old signs that have no modern form are left out."""
     signs = []
     for part in read_time_signature(text).text.split("|"):
-        upper, _, lower = part.partition("/")
         if part in _METRE_SIGNS:
             signs.append(f"<meterSig {_METRE_SIGNS[part]}/>")
-        elif upper.isdigit() and lower.isdigit():
-            signs.append(f'<meterSig count="{upper}" unit="{lower}"/>')
+        elif fraction := metre_fraction(part):
+            signs.append(f'<meterSig count="{fraction[0]}" unit="{fraction[1]}"/>')
     if len(signs) > 1:
         return f'<meterSigGrp func="alternating">{"".join(signs)}</meterSigGrp>'
     return "".join(signs)
@@ -416,10 +403,6 @@ def _metre_sign(text: str) -> str:
 
 def _note_values(ticks: int) -> list[tuple[str, int]] | None:
     return values_for(ticks, _VALUES, _MOST_TIED)
-
-
-def _grace_value(ticks: int) -> str:
-    return next((name for name, length in _TICKS.items() if length <= ticks), "8")
 
 
 def _beat_ticks(metre: str) -> int:

@@ -21,8 +21,7 @@ from roslin.notation import Options, load
 def from_music21(stream: Any, *, strict: bool = False, **options: Unpack[Options]) -> list[Melody]:
     """The melodies of a score, a part, a measure, any other stream, or a single note; of an opus, those of all scores.
 
-    The options are those of `roslin.load` for MusicXML: each staff is a melody unless `voices` is "together". Title and
-    composer are those of the metadata of the stream.
+    The options are those of `roslin.load` for MusicXML. Title and composer are those of the metadata of the stream.
     """
     try:
         from music21.exceptions21 import Music21Exception

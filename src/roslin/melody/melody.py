@@ -343,8 +343,7 @@ class Melody:
         >>> Melody.from_notes([0, 1, 2], [1, 1, 2], [60, 62, 64]).to_pae()
         "%G-2 '4CD2E"
         """
-        text: str = writer("pae")(self, style)
-        return text
+        return str(writer("pae")(self, style))
 
     def to_midi(self, path: str | os.PathLike[str] | None = None, *, quarters_per_minute: float = 100.0) -> bytes:
         """A Standard MIDI File as bytes, which are also written to `path` if there is one.

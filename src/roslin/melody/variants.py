@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from roslin.melody.melody import Melody
 
 _METRE_SIGNS = {"c": "4/4", "c/": "2/2"}
-_FRACTION = re.compile(r"([1-9]\d{0,2})/([1-9]\d{0,2})")
+METRE_FRACTION = re.compile(r"([1-9]\d{0,2})/([1-9]\d{0,2})")
 
 
 def metre_fraction(metre: str) -> tuple[int, int] | None:
@@ -69,7 +69,7 @@ def metre_fraction(metre: str) -> tuple[int, int] | None:
     >>> metre_fraction("6/8"), metre_fraction("c"), metre_fraction("3/4|2/4")
     ((6, 8), (4, 4), None)
     """
-    found = _FRACTION.fullmatch(_METRE_SIGNS.get(metre, metre))
+    found = METRE_FRACTION.fullmatch(_METRE_SIGNS.get(metre, metre))
     return None if found is None else (int(found[1]), int(found[2]))
 
 
@@ -130,9 +130,6 @@ def _within_rest(melody: Melody, start: int, end: int) -> Iterator[int]:
 
 def _first(lines: Numbers) -> int:
     return 0 if len(lines) > 2 and lines[1] < lines[2] - lines[1] else 1
-
-
-# Parts
 
 
 def cut_notes(melody: Melody, first: int, stop: int) -> Melody:

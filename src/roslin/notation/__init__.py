@@ -1,7 +1,7 @@
 """Text or bytes to melodies and back: one `FORMATS` registry of readers.
 
 A format has its suffixes, recognises its files by their first bytes, and reads a stream into records (`record.Record`),
-one for each melody, read or refused. `load` is for people: it gives melodies or raises.
+one for each melody, read or refused.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """CSV in the form of Cantus Database and CantusCorpus: a row for each chant, with its melody in Volpiano.
 
 The melody is in the column `volpiano` or `melody`. `incipit` becomes the title, the full text the text, and the first
-word of `siglum` the library, the rest its shelfmark. Every other column is kept in `Melody.extra` under its own name:
-`cantus_id`, `mode`, `genre`, `feast`, `folio` and more. The id of a chant is that of its database, as CD-245439. Rows
-without a melody are entries without music.
+word of `siglum` the library, the rest its shelfmark. Every other column is kept in `Melody.extra` under its own name.
+The id of a chant is that of its database, as CD-245439. Rows without a melody are entries without music.
 """
 
 from __future__ import annotations

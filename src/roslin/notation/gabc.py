@@ -102,11 +102,9 @@ class _ChantReader:
         if not self.rows:
             nothing = Problem("no notes", "notes in parentheses", repr(shortened(body.strip(), 40)), 1)
             raise NotationError(self.problems[0] if self.problems else nothing)
-        texts = {
-            _OF_FIELDS.get(name, name): text for name, text in _HEADER.findall(header if mark else "") if text.strip()
-        }
-        known = {name: " ".join(text.split()) for name, text in texts.items()}
-        known |= {"differentia": differentia} if differentia else {}
+        fields = [(name, " ".join(text.split())) for name, text in _HEADER.findall(header if mark else "")]
+        fields.append(("differentia", differentia))
+        known = {_OF_FIELDS.get(name, name): text for name, text in fields if text}
         return Melody(
             note_table(self.rows, in_order=True),
             music=self.text[start:].strip(),
@@ -141,13 +139,11 @@ class _ChantReader:
             if token["clef"]:
                 self.clef = token["clef"]
                 self.signs.clear()
-            elif token["sign"]:
-                sharps = _SIGNS[token["sign"][1].lower()]
-                self.signs[_PLACES.index(token["sign"][0])] = sharps
+            elif sign := token["sign"]:
+                self.signs[_PLACES.index(sign[0])] = _SIGNS[sign[1].lower()]
             elif token["note"]:
                 shape = token["shape"]
-                times = next((count for count in (3, 2) if "s" * count in shape or "v" * count in shape), 1)
-                for _ in range(times):
+                for _ in range(next((count for count in (3, 2) if "s" * count in shape or "v" * count in shape), 1)):
                     self._add(token["note"][0].lower(), start + token.start() + 1)
             elif token["bar"]:
                 self.signs.clear()

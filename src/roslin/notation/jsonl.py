@@ -4,10 +4,8 @@ A line is an object. The music is in one of
 
     "pae" (or "data")   Plaine & Easie, with "clef", "keysig", "timesig" beside it
     "notes"             rows [onset_ticks, duration_ticks, pitch_midi, pitch_base40, is_grace, voice], with "barlines"
-                        (ticks) and "changes" ([onset_ticks, clef, key signature, metre]) beside it where there are
-                        any: for music from other notations
-    "seconds"           rows [onset, duration, pitch_midi], times in seconds: a melody that was sung or played, whose
-                        note values are found as on the search page (`Melody.from_seconds`)
+                        (ticks) and "changes" ([onset_ticks, clef, key signature, metre]) beside it where there are any
+    "seconds"           rows [onset, duration, pitch_midi], times in seconds, of what was sung or played
 
 and "id", "title", "composer", "voice", "key", "text", "source" are the melody's metadata; any other field is kept in
 `Melody.extra`. A line that is not such an object is refused with its number. The next one is read.
@@ -103,9 +101,8 @@ def _read_line(line: bytes, number: int, *, strict: bool) -> Record:
 
 def _from_note_rows(fields: dict[str, Any], *, strict: bool) -> Record:
     rows = _whole_numbers(fields["notes"]) if "notes" in fields else _from_seconds(fields["seconds"])
-    text: dict[str, Any] = {
-        name: str(value) for name, value in fields.items() if value is not None and name not in _ROWS
-    }
+    given = {name: value for name, value in fields.items() if value is not None and name not in _ROWS}
+    text: dict[str, Any] = {name: str(value) for name, value in given.items()}
     problems: list[Problem] = []
     clef, key, metre = _signs([text.pop(name, None) for name in ("clef", "keysig", "timesig")], problems)
     melody = Melody(
@@ -122,9 +119,7 @@ def _from_note_rows(fields: dict[str, Any], *, strict: bool) -> Record:
 
 
 def _from_seconds(values: Any) -> npt.NDArray[np.int64]:
-    if not isinstance(values, list) or not all(
-        isinstance(row, list) and len(row) == len(_SECONDS_COLUMNS) for row in values
-    ):
+    if not (isinstance(values, list) and all(isinstance(row, list) and len(row) == 3 for row in values)):
         raise refusal("unreadable seconds", "rows of " + ", ".join(_SECONDS_COLUMNS), shortened(str(values), 40))
     melody = Melody.from_seconds(*(zip(*values, strict=True) if values else ((), (), ())))
     return np.array(melody.notes[_NOTE_COLUMNS].tolist(), dtype=np.int64)

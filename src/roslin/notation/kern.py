@@ -2,9 +2,8 @@
 
 The table is checked here first, line by line: as many fields as there are spines (splits, joins, exchanges and ends
 counted), notes on one line that start together, and tokens that are notes or rests: verovio leaves out any other
-without a word. Verovio crashes on a table that is out of order, without a place; here a wrong number of fields is
-refused, and the rest are warnings, all with their line and column. Afterwards the notes are counted on both sides; if
-any were lost, every record has a remark.
+without a word, and crashes on a table that is out of order. A wrong number of fields is refused, and the rest are
+warnings, all with their line and column. If the MEI has fewer notes, every record has a remark.
 
 Pitches are those of the file, looked up by the line and field that verovio keeps in the ids of its notes: the MEI that
 it makes has only the accidentals that would be printed. `**kern` is written at sounding pitch, also for transposing
@@ -61,9 +60,8 @@ def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
     if strict and table.problems:
         raise NotationError(table.problems[0])
     if table.spines:
-        table.problems.append(
-            Problem("spines without an end", "*- in every spine", "the end of the file", line=len(lines))
-        )
+        unended = Problem("spines without an end", "*- in every spine", "the end of the file", line=len(lines))
+        table.problems.append(unended)
         text = text.rstrip("\n") + "\n" + "\t".join(["*-"] * len(table.spines)) + "\n"
     return mei.read_converted(
         text,
@@ -210,9 +208,8 @@ class _Spines:
             else:
                 notes += 1
                 if len(letters) > 1 or _pitch(token) is None:
-                    self._problem(
-                        "unreadable pitch", "one letter from a to g, repeated for octaves", token, number, column
-                    )
+                    expected = "one letter from a to g, repeated for octaves"
+                    self._problem("unreadable pitch", expected, token, number, column)
                 elif not place_in_chord and not re.search("[0-9qQ]", token):
                     self._problem("note without a length", "a length such as 4, or q", token, number, column)
         return notes
@@ -260,7 +257,6 @@ def _column(fields: list[str], place: int) -> int:
 
 
 def _tokens(fields: list[str], place: int) -> Iterator[tuple[int, str]]:
-    """The notes and rests of a field, each with its column."""
     column = _column(fields, place)
     for token in fields[place].split(" "):
         yield column, token

@@ -1,13 +1,12 @@
 """MusicXML, plain (.musicxml, .xml) and compressed (.mxl): one melody for each staff, through verovio and `mei`.
 
 The XML is checked here first, so that broken or unsafe XML is refused with its line and column and never reaches
-verovio. Roslin first does what verovio cannot: one unit of time for the whole score (its MEI has a single unit for all
-parts), pitches as they sound whatever accidental is printed, the voices of a bar one after another, and a score written
-bar by bar (`score-timewise`) turned into one written part by part. The elements keep their lines, because verovio names
-them where it refuses a score.
+verovio. Roslin first does what verovio cannot: one unit of time for the whole score, pitches as they sound whatever
+accidental is printed, the voices of a bar one after another, and a score written bar by bar (`score-timewise`) turned
+into one written part by part. The elements keep their lines, because verovio names them where it refuses a score.
 
-A compressed file is a zip archive. It is refused by the limits below, all of them checked while it is unpacked, not
-only against the archive's own figures.
+A compressed file is a zip archive. The limits below are checked while it is unpacked, not only against the archive's
+own figures.
 """
 
 from __future__ import annotations
@@ -27,15 +26,7 @@ from xml.sax.saxutils import escape, quoteattr
 from roslin.errors import NotationError, Problem, shortened
 from roslin.notation import mei
 from roslin.notation.record import MAX_PROBLEMS, Record, refusal
-from roslin.notation.scores import (
-    MAX_FILE_BYTES,
-    Element,
-    StaffChoice,
-    decode_xml,
-    first_elements,
-    parse_xml,
-    reader,
-)
+from roslin.notation.scores import MAX_FILE_BYTES, Element, StaffChoice, decode_xml, first_elements, parse_xml, reader
 from roslin.notation.sources import DAMAGED
 
 MAX_UNPACKED_BYTES = MAX_FILE_BYTES
@@ -99,7 +90,6 @@ read = reader(_read)
 
 
 def _text(element: Element, tag: str) -> str | None:
-    """The text of the first element of a name; None where there is none."""
     found = next(element.iter(tag), None)
     return None if found is None else found.text.strip()
 
@@ -159,10 +149,7 @@ def _write_in_one_unit(root: Element) -> None:
 
 @dataclass(slots=True)
 class _Voice:
-    """The notes of one voice in a bar: (onset, length, elements), in units of the file.
-
-    The elements are the note and its neighbours: the rest of its chord, a clef before or after it.
-    """
+    """The notes of one voice in a bar: (onset, length, the note with its chord and clefs), in units of the file."""
 
     number: str
     staff: str
@@ -172,8 +159,7 @@ class _Voice:
 def _voice_by_voice(bar: Element) -> list[Element]:
     """The elements of a bar with each voice written to its end before the next begins.
 
-    Verovio takes the notes of a voice that comes back for those of the voice before it, and now and then forgets a
-    <forward>: rests that are not printed take its place.
+    Verovio takes the notes of a voice that comes back for those of the voice before it, and may forget a <forward>.
     """
     turns = [voice for voice, _ in groupby(each.text.strip() for each in bar.iter("voice"))]
     if len(turns) == len(set(turns)) and next(bar.iter("forward"), None) is None:
@@ -191,18 +177,17 @@ def _voice_by_voice(bar: Element) -> list[Element]:
         length = int(duration) if _WHOLE.fullmatch(duration) else 0
         if element.tag != "note":
             now += length if element.tag == "forward" else -length
-            if last is not None:
-                last.notes[-1][2].extend(between)
-                between = []
+            if last is None:
+                continue
+            last.notes[-1][2].extend(between)
         elif last is not None and element.first("chord"):
             last.notes[-1][2].extend((*between, element))
-            between = []
         else:
             number = _text(element, "voice") or ""
             last = voices.setdefault(number, _Voice(number, _text(element, "staff") or ""))
             last.notes.append((now, length, [*between, element]))
-            between = []
             now += length
+        between = []
     return [*bar.children[:start], *_written(list(voices.values())), *between]
 
 

@@ -7,12 +7,14 @@ only if nothing useful can be read from it, and its problems are warnings.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
+from roslin.display.text import deviations, problem_words, translated
 from roslin.errors import MelodyError, NotationError, Problem, RoslinError
 from roslin.melody import Melody
 
@@ -54,9 +56,8 @@ MAX_PROBLEMS = 100
 MAX_NOTES = 200_000
 
 # So many notes may be added to one melody by repeats that are played out, and to all melodies of a file together, or
-# four times as many as are written in it if those are more: tunes are played out three or four times. In the RISM
-# sample, repeats add at most 18 notes to a melody, and 1,377 to 538,572 in all. Without these limits, a few kilobytes
-# of repeats are minutes of work.
+# four times as many as are written in it if those are more. In the RISM sample, repeats add at most 18 notes to a
+# melody, and 1,377 to 538,572 in all. Without these limits, a few kilobytes of repeats are minutes of work.
 MAX_REPEATED_NOTES = 50_000
 MAX_REPEATED_IN_FILE = 200_000
 MOST_TIMES_PLAYED = 4
@@ -76,8 +77,7 @@ _INCIPIT = re.compile(r"(.+)-[^-]*\d\.[^-]*")
 def record_of(melody: Melody | str) -> str:
     """The catalogue record to which a melody belongs: the one that it names, else the one in its id.
 
-    Of an id RECORD-a.b.c that is the part before the numbers, of any other id all of it. Cataloguers put letters and
-    spaces into the numbers, and a collection marks ids that occur again with ~2.
+    Of an id RECORD-a.b.c that is the part before the numbers, which may have letters and spaces, of any other id all.
 
     >>> record_of("840010216-1.2.1"), record_of("840010216-1.1. 2~2"), record_of("roslin-castle-2")
     ('840010216', '840010216', 'roslin-castle-2')
@@ -106,9 +106,8 @@ class Origin(NamedTuple):
 class Record:
     """A melody with the problems met on the way, or (melody is None) the problem for which it was refused.
 
-    `is_skipped` marks an entry of the source that has no music and is no refusal; `silent` is what else is known of it,
-    if it has a clef, a key signature or a metre: a melody without notes. `repeated` of its notes were added
-    by repeats. A refusal has them too, if it was refused after they were made.
+    `is_skipped` marks an entry without music that is no refusal; `silent` is a melody without notes, if the entry has a
+    clef, a key signature or a metre. `repeated` of the notes were added by repeats, also in what was then refused.
     """
 
     melody: Melody | None
@@ -184,3 +183,28 @@ def failed(error: Exception, *, file: str = "", line: int = 0, record: str = "")
     place = extract_tb(error.__traceback__)[-1]
     found = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}: {error}"
     return Problem(FAILED, found=found, column=0 if file or line else 1, file=file, line=line, record=record)
+
+
+# The problems of records before they are published, each with its severity, as a linter has them: an incipit or a file
+# that cannot be read, a sign that is read differently from how it is written, an incipit without music or an id again.
+SEVERITIES = ("error", "warning", "note")
+
+
+def checked(found: Iterable[Record]) -> Iterator[tuple[str, Problem]]:
+    """The severity of each problem, and the problem with the id of its record."""
+    seen: Counter[str] = Counter()
+    for record in found:
+        name = (record.melody.id if record.melody is not None else "") or ""
+        severity = "note" if record.is_skipped else "error" if record.melody is None else "warning"
+        for problem in record.problems:
+            yield severity, problem if problem.record else replace(problem, record=name)
+        if record.melody is not None:
+            seen[name] += 1
+            if seen[name] == 2:
+                yield "note", Problem("this id occurs more than once", record=name)
+
+
+def words_of(problem: Problem) -> str:
+    """The problem without its place, in the words in use."""
+    what = Problem(problem.reason, problem.expected, problem.found, taken=problem.taken)
+    return f"{translated(what).reason}: {deviations([what])[0]}" if what.taken else problem_words(what)

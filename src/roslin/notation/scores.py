@@ -3,9 +3,9 @@
 A score becomes one melody for each staff. MusicXML and Humdrum are turned into MEI by verovio, in the worker process of
 `sandbox`, because verovio can crash; `mei` reads the MEI.
 
-A file is not trusted. Everything here has a limit, a module constant that can be set: the bytes of a file, the elements
-of a document and how deep they lie inside each other. A document type with declarations is refused before any of it is
-read, so there are no entities to expand. An external one (every old MusicXML file names one) is never fetched.
+A file is not trusted: its bytes, the elements of a document and their depth have limits. A document type with
+declarations is refused before any of it is read, so there are no entities to expand. An external one (every old
+MusicXML file names one) is never fetched.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xml.parsers import expat
 
 from roslin.errors import MelodyError, NotationError, SandboxError, UnknownNameError
 from roslin.notation.record import Record, Voices, refusal
-from roslin.notation.sources import EXPECTED_CHARACTER_SET, character_set, read_all
+from roslin.notation.sources import DECLARED_ENCODING, EXPECTED_CHARACTER_SET, character_set, read_all
 from roslin.sandbox import shared_worker
 
 MAX_FILE_BYTES = 64 * 2**20
@@ -31,9 +31,9 @@ MAX_DENOMINATOR = 10**12  # of times in quarters: tuplets of 3, 5, 7, 11 and 13 
 class StaffChoice:
     """Which staves and voices are wanted, and how.
 
-    `part` takes the staves of one part only, by its name or by its number from 1 (the highest staff); `voice` one voice
-    in each of them, by its number from 0. Transposing instruments sound as they sound, with `written_pitch` as written.
-    `voices` is "together" where the staves of a movement are to be one melody.
+    `part` is the name of a part or the number of a staff from 1 (the highest); `voice` one voice in each, from 0.
+    Instruments sound as they sound, with `written_pitch` as written. `voices`: the staves of a movement "apart" or
+    "together" as one melody.
     """
 
     part: str | int | None = None
@@ -69,10 +69,7 @@ def reader(read_bytes: Callable[..., list[Record]]) -> Callable[..., Iterator[Re
 
 
 def to_mei(text: str, verovio_format: str, line: int = 1) -> str:
-    """A score in another notation as MEI, made by verovio in the worker process.
-
-    A refusal has the line that verovio names, or else `line`, where the score begins.
-    """
+    """A score in another notation as MEI, made by verovio. A refusal has the line that verovio names, or `line`."""
     try:
         # Without page breaks there is one system to lay out. The layout is never shown.
         options = {"breaks": "none"}
@@ -82,9 +79,6 @@ def to_mei(text: str, verovio_format: str, line: int = 1) -> str:
         place = int(named[1]) if named else line
         raise refusal("could not be converted to MEI", "music that verovio reads", str(error), place) from error
     return str(answer["mei"])
-
-
-# XML
 
 
 @dataclass(slots=True)
@@ -118,7 +112,6 @@ class Element:
 
 _NAMED_LINE = re.compile(r"\bline (\d{1,9})\b")
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
-_ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]+)")
 _NOT_ELEMENTS = re.compile(r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^>\[]*(?:\[.*?\])?\s*>", re.DOTALL)
 _ELEMENT_NAME = re.compile(r"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
 
@@ -133,7 +126,7 @@ def first_elements(head: bytes) -> tuple[str, list[str]]:
 
 def decode_xml(data: bytes) -> str:
     """The text of an XML file in the encoding that it names, without its declaration; line numbers stay."""
-    declared = _ENCODING.match(data[:1024])
+    declared = DECLARED_ENCODING.match(data[:1024])
     name = declared[1].decode("ascii") if declared else "utf-8"
     if utf16 := _utf16(data):
         name = utf16
@@ -161,60 +154,45 @@ def _utf16(data: bytes) -> str:
 
 def parse_xml(text: str, roots: frozenset[str], kind: str) -> Element:
     """The tree of a document."""
-    return _TreeParser(roots, kind).parse(text)
+    parser = expat.ParserCreate("utf-8")
+    parser.buffer_text = True
+    document = Element("", {}, 0, 0)
+    opened = [document]
+    texts: list[list[str]] = []  # of the open elements, in pieces: a long text made by adding takes for ever
+    elements = 0
 
+    def _refusal(reason: str, expected: str, found: str) -> NotationError:
+        return refusal(reason, expected, found, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
 
-class _TreeParser:
-    def __init__(self, roots: frozenset[str], kind: str):
-        self._roots, self._kind = roots, kind
-        self._open: list[Element] = []
-        self._texts: list[list[str]] = []  # of the open elements, in pieces: a long text made by adding takes for ever
-        self._root: Element | None = None
-        self._elements = 0
-        parser = expat.ParserCreate("utf-8")
-        parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = self._document_type
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
-        self._parser = parser
-
-    def parse(self, text: str) -> Element:
-        try:
-            self._parser.Parse(text.encode("utf-8", "replace"), True)
-        except expat.ExpatError as error:
-            found = expat.ErrorString(error.code)
-            raise refusal("broken XML", "well-formed XML", found, error.lineno, error.offset + 1) from error
-        assert self._root is not None  # expat refuses a document without an element
-        return self._root
-
-    def _refusal(self, reason: str, expected: str, found: str) -> NotationError:
-        return refusal(reason, expected, found, self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1)
-
-    def _document_type(self, _name: str, _system: str | None, _public: str | None, declarations: bool) -> None:
+    def document_type(_name: str, _system: str | None, _public: str | None, declarations: bool) -> None:
         if declarations:
-            raise self._refusal("unsafe document type", "none with declarations of its own", "declarations")
+            raise _refusal("unsafe document type", "none with declarations of its own", "declarations")
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal elements
         tag = name.rpartition(":")[2]
-        self._elements += 1
-        if self._elements > MAX_ELEMENTS:
-            raise self._refusal("score too large", f"at most {MAX_ELEMENTS} elements", "more")
-        if len(self._open) >= MAX_DEPTH:
-            raise self._refusal("elements too deep", f"at most {MAX_DEPTH} inside each other", "more")
-        line, column = self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1
-        element = Element(tag, attributes, line, column)
-        if self._root is None:
-            if tag not in self._roots:
-                raise self._refusal(f"not {self._kind}", " or ".join(f"<{n}>" for n in sorted(self._roots)), f"<{tag}>")
-            self._root = element
-        else:
-            self._open[-1].children.append(element)
-        self._open.append(element)
-        self._texts.append([])
+        elements += 1
+        if elements > MAX_ELEMENTS:
+            raise _refusal("score too large", f"at most {MAX_ELEMENTS} elements", "more")
+        if len(opened) > MAX_DEPTH:
+            raise _refusal("elements too deep", f"at most {MAX_DEPTH} inside each other", "more")
+        if elements == 1 and tag not in roots:
+            raise _refusal(f"not {kind}", " or ".join(f"<{root}>" for root in sorted(roots)), f"<{tag}>")
+        element = Element(tag, attributes, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+        opened[-1].children.append(element)
+        opened.append(element)
+        texts.append([])
 
-    def _end(self, _name: str) -> None:
-        self._open.pop().text = "".join(self._texts.pop())
+    def end(_name: str) -> None:
+        opened.pop().text = "".join(texts.pop())
 
-    def _characters(self, text: str) -> None:
-        self._texts[-1].append(text)
+    parser.StartDoctypeDeclHandler = document_type
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = lambda text: texts[-1].append(text)
+    try:
+        parser.Parse(text.encode("utf-8", "replace"), True)
+    except expat.ExpatError as error:
+        found = expat.ErrorString(error.code)
+        raise refusal("broken XML", "well-formed XML", found, error.lineno, error.offset + 1) from error
+    return document.children[0]  # expat refuses a document without an element

@@ -2,14 +2,8 @@
 
 Everything is a stream, so that an export of any size can be read in little memory. A damaged file raises one of
 `DAMAGED` when the damage is reached; `notation.records` turns that into a refusal, and continues with the next file of
-an archive.
-
-Limits, checked before anything is unpacked, or meanwhile if a file does not have its unpacked size (module constants,
-which you can set higher):
-
-    MAX_ARCHIVE_FILES   files in a zip archive
-    rows.MAX_EXPANSION  how many times its packed size a large file may have unpacked
-    MAX_TEXT_BYTES      a file in a notation that has to be read at once
+an archive. The limits (`MAX_ARCHIVE_FILES`, `MAX_TEXT_BYTES`, `rows.MAX_EXPANSION`) are checked before anything is
+unpacked, or meanwhile if a file does not have its unpacked size.
 
 A score archive (`.mxl`) is a zip archive too, but one score: it is handed on whole.
 """
@@ -35,7 +29,7 @@ from roslin import rows
 from roslin.errors import FormatError
 
 MAX_ARCHIVE_FILES = 100_000
-MAX_TEXT_BYTES = 64 * 2**20
+MAX_TEXT_BYTES = 64 * 2**20  # of a file in a notation that has to be read at once
 
 # What reading a damaged or unreadable file raises, here and wherever its stream is read.
 DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, RuntimeError)
@@ -105,9 +99,8 @@ def _opener(
     @contextmanager
     def opened() -> Iterator[io.BufferedReader]:
         if member.file_size > rows.most_unpacked(member.compress_size):
-            raise FormatError(
-                f"would unpack to {member.file_size} bytes, more than {rows.MAX_EXPANSION} times its packed size"
-            )
+            most = f"more than {rows.MAX_EXPANSION} times its packed size"
+            raise FormatError(f"would unpack to {member.file_size} bytes, {most}")
         with _whole(lambda: archive.open(member)) as inner:
             yield _unpacked(_buffered(inner), member.file_size)
 
@@ -174,6 +167,7 @@ def text_of(data: bytes) -> str:
 
 # Character sets that a file may name as its own. Python also knows codecs that unpack archives, undo escapes or refuse
 # everything; those are not for the files of others.
+DECLARED_ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]+)")
 EXPECTED_CHARACTER_SET = "a character set such as UTF-8 or ISO-8859-1"
 _CHARACTER_SETS = re.compile(r"ascii|big5|cp\d|euc_|gb|hp-|hz|iso|johab|koi8|kz|mac|ptcp|shift_|tis|utf-(8|16|32)")
 

@@ -74,8 +74,7 @@ def _melody(text: str, problems: list[Problem], *, strict: bool) -> Melody:
     for column, sign in enumerate(_without_unread(music, problems, strict=strict), start=1):
         if sign in _STEPS:
             octave, letter = divmod(_STEPS[sign], 7)
-            lowered = sign.lower() in flats
-            midi, base40 = pitch_numbers(letter, octave, -1 if lowered else 0)
+            midi, base40 = pitch_numbers(letter, octave, -1 if sign.lower() in flats else 0)
             rows.append((len(rows) * TICKS_PER_QUARTER, TICKS_PER_QUARTER, midi, base40, False, 0, column))
         elif sign in _BARS:
             flats.clear()

@@ -80,8 +80,6 @@ def local_keys(
     return keys
 
 
-# The names of keys
-
 _SYLLABLES = {"do": "C", "ut": "C", "re": "D", "mi": "E", "fa": "F", "sol": "G", "la": "A", "si": "B"}
 _MODES = {
     **dict.fromkeys(("major", "maj", "dur", "majeur", "maggiore", "mayor"), "major"),

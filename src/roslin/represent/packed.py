@@ -81,8 +81,7 @@ def _taken(values: npt.NDArray[Any], offsets: Numbers, numbers: Numbers) -> tupl
 
 
 def pieces(lengths: Numbers, most: int, most_notes: int) -> list[slice]:
-    """Melodies of these lengths cut into pieces of at most `most` melodies and, except for single melodies,
-    `most_notes` notes.
+    """Melodies of these lengths in pieces of at most `most` melodies and, but for single ones, `most_notes` notes.
 
     >>> pieces(np.array([3, 3, 9, 1, 1, 1]), most=2, most_notes=6)
     [slice(0, 2, None), slice(2, 3, None), slice(3, 5, None), slice(5, 6, None)]

@@ -192,9 +192,6 @@ WEIGHTS: dict[str, Callable[[_Table], Floats]] = {
 }
 
 
-# Segments
-
-
 @dataclass(frozen=True, slots=True)
 class Segments:
     """The segments of many point sets, end to end: those of set k are `offsets[k]` to `offsets[k + 1]`.

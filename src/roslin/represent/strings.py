@@ -165,7 +165,7 @@ def motives(intervals: str) -> dict[str, int]:
 def _repeated(intervals: str) -> list[dict[str, list[int]]]:
     """For each length from 2, the sequences that occur at least twice without overlap, and where they start.
 
-    A repeated sequence starts with a repeated sequence that is one shorter, so only those need to be made longer.
+    Each starts with a repeated one that is one shorter, so only those need to be made longer.
     """
     levels: list[dict[str, list[int]]] = []
     starts: list[int] = list(range(len(intervals) - 1))
@@ -196,10 +196,7 @@ def _without_overlap(places: list[int], length: int) -> list[int]:
 
 
 def parse_intervals(text: str, kind: Kind = "diatonic") -> str:
-    """The letters of a sequence of intervals as people write it.
-
-    Diatonic: plain names ("fifth up, third down, unison", "up a fifth") or numbers ("+5 -3 1", "5+ 3- 1"). Chromatic:
-    names with their quality ("perfect fifth up, minor third down, unison") or semitones ("+7 -3 0").
+    """The letters of intervals as people write them: `melody/intervals.py` has the two kinds.
 
     >>> parse_intervals("fifth up, third down, unison, sixth up")
     'Ec=F'

@@ -23,7 +23,7 @@ from roslin.deadline import Deadline
 from roslin.errors import ArgumentError, TimeLimitError, UnknownNameError, UnknownRecordError
 from roslin.matchers import DEFAULT_MATCHER, matcher
 from roslin.melody import Melody
-from roslin.notation.check import words_of
+from roslin.notation.record import words_of
 from roslin.report.flow import name_of
 from roslin.report.player import melody_figure
 from roslin.run.meaning import expected_words

@@ -48,11 +48,10 @@ from roslin.errors import (
 )
 from roslin.melody import NOTE_DTYPE, Melody, SignatureChange
 from roslin.notation import FORMATS, Record, records
-from roslin.notation.check import checked
 from roslin.notation.jsonl import write_jsonl
 from roslin.notation.pae import write
 from roslin.notation.query import read_source, readings
-from roslin.notation.record import FAILED
+from roslin.notation.record import FAILED, checked
 from roslin.represent.line import melodic_line
 from roslin.sandbox import Worker, shared_worker
 from roslin.web.settings import MAX_QUERY, Settings

@@ -1,10 +1,5 @@
 """ABC, versions 1.6 to 2.1: reader of tunes written with letters.
 
-    tunebook  a file cut into tunes, and the lines of a tune: header, fields, instructions
-    fields    K: M: L: V: and text
-    music     the signs of the music
-    voice     what the signs mean in time and pitch; repeats, ties, the note table
-
 The standard is at abcnotation.com (version 2.1). Where it is silent or files differ, Roslin reads as follows;
 docs/concepts/reading/pae.md gives the reasons:
 
@@ -76,7 +71,7 @@ def read_tunes(text: str, strict: bool = False, expand_repeats: bool = False) ->
 
 def _read_tune(tune: Tune, strict: bool, expand_repeats: bool) -> Record:
     reader = TuneReader(tune, strict=strict)
-    line, heading = next((pair for pair in tune.lines if pair[1].startswith("X:")), (tune.lines[0][0], ""))
+    line, heading = next((pair for pair in tune if pair[1].startswith("X:")), (tune[0][0], ""))
     name = read_text(heading[2:].partition("%")[0])
     repeats = Repeats()
     try:
@@ -120,7 +115,7 @@ def _melody(reader: TuneReader, expand_repeats: bool, repeats: Repeats) -> Melod
         metre=lead.first_metre.text or None,
         text=reader.words or None,
         source=_first(reader, "S"),
-        music=reader.tune.text,
+        music="\n".join(line for _, line in reader.tune),
         notation="abc",
         clef=lead.part.clef or None,
         key_signature=lead.first_key.signature or None,

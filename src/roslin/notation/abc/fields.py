@@ -1,8 +1,7 @@
-"""The information fields of ABC: key, metre, unit note length, voice, and text.
+"""The information fields of ABC: key, metre, unit note length, voice, and text. Lengths are in ticks.
 
-Every function takes the text of a field and gives a value; what it could not understand is named in the value's
-`unread` (an empty string when all is well), so that the caller, who knows line and column, can report it. Lengths are
-in ticks (`TICKS_PER_QUARTER` to a quarter).
+Every function takes the text of a field and gives a value. The value's `unread` has what was not understood (an empty
+string when all is well), so that the caller, who knows line and column, can report it.
 """
 
 from __future__ import annotations
@@ -87,10 +86,9 @@ def read_key(text: str, before: KeyField) -> KeyField:
     rest = text[tonic.end() :] if tonic else text
     key = KeyField() if tonic else replace(before, unread="")
     if tonic:
-        if not (tonic[0][-1:].isspace() and rest.startswith("m=")):  # "G m=d" is a clef's middle line, "Gm=d" minor
-            key, rest = _tonic(tonic[1], rest)
-        else:
-            key, _ = _tonic(tonic[1], "")
+        is_middle = tonic[0][-1:].isspace() and rest.startswith("m=")  # "G m=d" is a clef's middle line, "Gm=d" minor
+        key, behind = _tonic(tonic[1], "" if is_middle else rest)
+        rest = rest if is_middle else behind
     alterations, modifiers, unread = list(key.alterations), [], key.unread
     for name, value, bare in _MODIFIER.findall(rest):
         signs = _ACCIDENTALS.findall(bare)

@@ -1,7 +1,7 @@
-"""The music of a tune, read sign by sign.
+"""The music of a tune, read sign by sign. What the signs mean in time and pitch is in `voice`.
 
 The reader looks at one character, finds the method that understands it in `_READERS`, and lets it consume what belongs
-to it. Every method moves forward, so any input ends. Their meaning in time and pitch is in `voice`.
+to it. Every method moves forward, so any input ends.
 """
 
 from __future__ import annotations
@@ -50,14 +50,9 @@ class TuneReader(LineReader):
         readers, length = _READERS, len(text)
         self.broken_at = -1
         while self.position < length:
-            reader = readers.get(text[self.position])
-            if reader is None:
-                self._unknown()
-            else:
-                reader(self)
+            readers.get(text[self.position], TuneReader._unknown)(self)
 
     def _match(self, pattern: re.Pattern[str], at: int | None = None) -> re.Match[str]:
-        """The match of a pattern that every place of its kind has."""
         found = pattern.match(self.text, self.position if at is None else at)
         assert found is not None
         return found
@@ -81,13 +76,10 @@ class TuneReader(LineReader):
     def _ticks(self, length: tuple[str, ...] | re.Match[str], first: int, unit: int) -> int:
         """A length such as 3/2 in ticks, from the three groups of a pattern."""
         above, slashes, below = (length[first], length[first + 1], length[first + 2])
-        if not slashes:
-            if not above:
-                return unit
-            numerator, denominator = int(above[:7]), 1
-        else:
-            numerator = int(above[:7]) if above else 1
-            denominator = int(below[:7]) if below else 1 << min(len(slashes), 16)
+        if not (above or slashes):
+            return unit
+        numerator = int(above[:7] or 1)
+        denominator = int(below[:7]) if slashes and below else 1 << min(len(slashes), 16)
         if below and len(slashes) > 1:
             denominator <<= min(len(slashes) - 1, 16)
         if numerator and denominator and numerator <= 9999 and denominator <= 9999:
@@ -231,9 +223,8 @@ class TuneReader(LineReader):
         found = self._match(_BARS_OF_REST)
         count = int(found[1][:6] or "1")
         if not 0 < count <= MAX_MEASURES_OF_REST:
-            self.problem(
-                "bars of rest out of range", self.position, f"1 to {MAX_MEASURES_OF_REST}", found[0], "one bar of rest"
-            )
+            taken = "one bar of rest"
+            self.problem("bars of rest out of range", self.position, f"1 to {MAX_MEASURES_OF_REST}", found[0], taken)
             count = 1
         if len(self.voice.barlines) + count > MAX_VOICE_BARLINES:
             expected = f"at most {MAX_VOICE_BARLINES}"

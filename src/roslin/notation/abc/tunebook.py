@@ -4,8 +4,7 @@ A tune starts at `X:` and ends at an empty line, at the next `X:` or at the end 
 tunes. A file without any `X:` is one tune. Fields of the file header (before the first tune, up to an empty line) that
 matter to every tune are put before its own lines, so that a tune is complete in itself.
 
-Problems carry the line in the file and the column in that line. Strict reading raises the first one; by default they
-are collected (at most `MAX_PROBLEMS`) and reading continues after them.
+Problems carry the line in the file and the column in that line.
 """
 
 from __future__ import annotations
@@ -14,18 +13,10 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 from roslin.errors import Problem
 from roslin.melody import MAX_TICKS
-from roslin.notation.abc.fields import (
-    read_key,
-    read_metre,
-    read_part,
-    read_text,
-    read_unit,
-    read_words,
-)
+from roslin.notation.abc.fields import read_key, read_metre, read_part, read_text, read_unit, read_words
 from roslin.notation.abc.voice import Voice
 from roslin.notation.record import note_problem, refusal
 from roslin.notation.sources import text_of
@@ -35,21 +26,12 @@ _CHARSET = re.compile(
     rb"^(?:%%|I:\s*)abc-charset[ \t]+((?:iso-8859|windows|cp|koi8|us|utf)-?\w{1,8})", re.MULTILINE | re.IGNORECASE
 )
 _INHERITED = re.compile(r"(?:[CILMORSUm]:|%%propagate-accidentals|%%abc-charset)")
-_START = re.compile(r"X:")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _CHARSET_BYTES = 65536
 _MAX_HEADER_LINES, _MAX_HEADER_SIGNS = 50, 10_000  # every tune carries them
 
 
-@dataclass(frozen=True, slots=True)
-class Tune:
-    """The lines of one tune, each with its number in the file."""
-
-    lines: list[tuple[int, str]]
-
-    @property
-    def text(self) -> str:
-        return "\n".join(line for _, line in self.lines)
+Tune = list[tuple[int, str]]  # the lines of one tune, each with its number in the file
 
 
 def decode(data: bytes) -> str:
@@ -64,16 +46,15 @@ def decode(data: bytes) -> str:
 def tunes(text: str) -> Iterator[Tune]:
     """The tunes of a file, in order."""
     lines = list(enumerate(_LINE_END.split(text), 1))
-    starts = [index for index, (_, line) in enumerate(lines) if _START.match(line)]
+    starts = [index for index, (_, line) in enumerate(lines) if line.startswith("X:")]
     if not starts:
-        whole = [(number, line) for number, line in lines if line.strip()]
-        if whole:
-            yield Tune(whole)
+        if whole := [(number, line) for number, line in lines if line.strip()]:
+            yield whole
         return
     inherited = _file_header(lines[: starts[0]])
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         stop = next((index for index in range(start, end) if not lines[index][1].strip()), end)
-        yield Tune(inherited + lines[start:stop])
+        yield inherited + lines[start:stop]
 
 
 def _file_header(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -87,8 +68,6 @@ def _file_header(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
             signs += len(line)
     return header[:_MAX_HEADER_LINES]
 
-
-# The lines of a tune
 
 MAX_TUNE_CHARACTERS = 2_000_000
 MAX_VOICES = 999
@@ -115,26 +94,21 @@ class LineReader(ABC):
         self.voices: dict[str, Voice] = {}
         self.voice = self.header = Voice("")  # the state in which every voice begins
         self.decorations = set("~.HJLMOPRSTuv")
-        self.text = ""
-        self.line = 0
-        self.position = 0
+        self.text = self.last_field = ""
+        self.line = self.position = self.notes_read = 0
         self.offset = 0  # where the line starts in the tune's text
         self.broken_at = -1
         self.base: Voice | None = None  # the voice below which an overlay is being read
-        self.notes_read = 0
         self.in_body = False
-        self.last_field = ""
 
     def read(self) -> None:
-        size = sum(len(text) + 1 for _, text in self.tune.lines)
-        self.line = self.tune.lines[0][0]
+        size = sum(len(text) + 1 for _, text in self.tune)
+        self.line = self.tune[0][0]
         if size > MAX_TUNE_CHARACTERS:
-            raise refusal(
-                "too long for one tune", f"at most {MAX_TUNE_CHARACTERS} signs", str(size), line=self.line, column=1
-            )
-        has_key = any(text.startswith("K:") for _, text in self.tune.lines)
+            raise refusal("too long for one tune", f"at most {MAX_TUNE_CHARACTERS} signs", str(size), self.line, 1)
+        has_key = any(text.startswith("K:") for _, text in self.tune)
         block = ""
-        for number, text in self.tune.lines:
+        for number, text in self.tune:
             self.line = number
             self.text, self.position = text, 0
             if block:

@@ -2,10 +2,8 @@
 
 Time is an integer number of ticks from the start of the tune. Notes are kept as written, tied notes apart, because
 repeats may be played out later; `note_table_of` merges ties. Inside a tuplet time is counted from the tuplet's start,
-so that a tuplet that no integer divides (eleven, thirteen) still ends where it should.
-
-Repeats are worked out from the marks of one voice as stretches of time in the order in which they are played. Every
-voice, bar line and change of signature is then copied by time.
+so that a tuplet that no integer divides (eleven, thirteen) still ends where it should. Repeats are worked out from the
+marks of one voice as stretches of time; every voice, bar line and change of signature is copied by them.
 """
 
 from __future__ import annotations
@@ -109,15 +107,11 @@ class Voice:
     def pitch(self, letter: int, octave: int, alteration: int | None) -> tuple[int, int, int]:
         """(MIDI number, base-40 number, alteration) of a letter from C = 0, with its accidental or without one."""
         place = (letter, octave if self.propagation == "octave" else 0)
-        if alteration is not None:
-            if self.propagation != "not":
-                self.bar_alterations[place] = alteration
-        else:
-            alteration = self.tied.get((letter, octave))
-            if alteration is None:
-                alteration = self.bar_alterations.get(place)
-            if alteration is None:
-                alteration = self.key.alterations[letter]
+        if alteration is None:
+            in_bar = self.bar_alterations.get(place, self.key.alterations[letter])
+            alteration = self.tied.get((letter, octave), in_bar)
+        elif self.propagation != "not":
+            self.bar_alterations[place] = alteration
         octave += self.shift_octaves
         midi, base40 = pitch_numbers(letter, octave, alteration)
         if self.transpose:

@@ -1,15 +1,13 @@
 """MARC exports of library catalogues: a record for each incipit, in field 031 (MARC 21) or 036 (UNIMARC).
 
-MARCXML and ISO 2709 are read by `parser`, one catalogue record at a time. Deleted records are left out.
+MARCXML and ISO 2709 are read by `parser`, one catalogue record at a time: an export of any size needs the same few
+megabytes. Elements are known by their local names, so a prefix, another namespace (MarcXchange) or a wrapper (OAI-PMH,
+SRU) makes no difference. Deleted records are left out. The id of an incipit is `RECORD-a.b.c`: the control number of
+its record (field 001) and the numbers of work, movement and incipit, each as written, 1 where there is none. Some
+libraries write the whole number into $a, as 1.2.1: the id is then `RECORD-1.2.1`, also where $b and $c are always 1.
 
-An export of any size needs the same few megabytes. Elements are known by their local names, so a prefix, another
-namespace (MarcXchange) or a wrapper (OAI-PMH, SRU) makes no difference. The id of an incipit is `RECORD-a.b.c`: the
-control number of its record (field 001) and the numbers of work, movement and incipit, each as written, 1 where there
-is none. Some libraries write the whole number into $a, as 1.2.1: the id is then `RECORD-1.2.1`, also where $b and $c
-are 1 in every field.
-
-Lines count from 1 and are those of the XML: the line of the field, for a problem in its music. The column of such a
-problem counts in the music; that of broken XML in its line.
+Lines are those of the XML: the line of the field, for a problem in its music. The column of such a problem counts in
+the music; that of broken XML in its line.
 """
 
 from __future__ import annotations
@@ -62,9 +60,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(stream: BinaryIO, *, strict: bool, skipped: bool = False) -> Iterator[Record]:
-    """A record for each incipit of music. With `skipped`, also for incipits without music, and one without a problem
-    for a catalogue record without incipits.
-    """
+    """A record for each incipit of music; with `skipped`, also for those without and for records without incipits."""
     for found in catalogue_records(stream):
         if isinstance(found, Problem):
             yield Record(None, (found,))
@@ -120,7 +116,6 @@ def _incipits(record: CatalogueRecord, *, strict: bool) -> Iterator[Record]:
 
 
 def _silent(incipit: MarcField, dialect: Dialect, metadata: dict[str, str]) -> Melody | None:
-    """An incipit that has a clef, a key signature or a metre, and no notes."""
     clef, key, metre = (incipit.first(code) for code in (dialect.clef, "n", "o"))
     if not (clef or key or metre):
         return None
@@ -169,8 +164,6 @@ def _readable(texts: list[str], problem: Callable[[str], Problem | None]) -> str
 
 
 _MANIFESTS = ("IIIF", "IIIF manifest (digitized source)")  # what RISM calls a link to the IIIF manifest of a source
-
-# MARC 21 and UNIMARC
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,9 @@ A file is not trusted. A document type with declarations or an external part is 
 there are no entities to expand. A record, a tag or a nesting beyond what any catalogue holds is refused too. Where the
 XML breaks, the records before that place are delivered, and then one refusal with its line and column.
 
-Most records of a renewed export are known already. A record whose bytes are those of one that was read before
-(`known`) is given as the same, and only its place reaches expat: an empty element. So all else of the file is checked.
-
-A record is deleted where position 5 of its leader is `d`, or where the header of its OAI-PMH record has that status.
+A record whose bytes are those of one that was read before (`known`) is given as the same, and only its place reaches
+expat: an empty element. So all else of the file is checked. A record is deleted where position 5 of its leader is `d`,
+or where the header of its OAI-PMH record has that status.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from xml.parsers import expat
 
 from roslin.errors import NotationError, Problem
 from roslin.notation.record import refusal
-from roslin.notation.sources import DAMAGED, EXPECTED_CHARACTER_SET, character_set
+from roslin.notation.sources import DAMAGED, DECLARED_ENCODING, EXPECTED_CHARACTER_SET, character_set
 
 MAX_RECORD_CHARACTERS = 16 * 2**20  # of the fields that are kept; real records have some thousands
 MAX_TAG_BYTES = 2**20  # one tag, comment or processing instruction, which expat must hold as a whole
@@ -40,7 +39,6 @@ _ELEMENT_CHARACTERS = 100  # what an element costs in memory beside its text
 MARC_ROOTS = frozenset({"collection", "record"})
 WRAPPERS = frozenset({"OAI-PMH", "searchRetrieveResponse"})
 _REFUSALS = frozenset({"error", "diagnostics"})  # of a server, directly inside a wrapper
-_DECLARED_ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]+)")
 _EXPAT_ENCODINGS = frozenset({"utf-8", "utf8", "utf-16", "us-ascii", "iso-8859-1"})
 
 
@@ -80,8 +78,8 @@ class MarcField:
 class CatalogueRecord:
     """A record of a catalogue, with the fields that are kept; `number` counts the records of the file from 1.
 
-    `identifier` is its name in OAI-PMH, where it has one. A deleted record may have nothing else. `raw` is a digest of
-    its bytes. One that `is_same` as one that is known has no more than its number.
+    `identifier` is its name in OAI-PMH; a deleted record may have nothing else. `raw` is a digest of its bytes. One
+    that `is_same` as one that is known has no more than its number.
     """
 
     number: int
@@ -207,7 +205,7 @@ class _Parser:
             raise refusal(reason, "MARC records", self._refusal or f"<{self._root}>")
 
     def _start(self, head: bytes) -> expat.XMLParserType:
-        declared = _DECLARED_ENCODING.match(head)
+        declared = DECLARED_ENCODING.match(head)
         encoding = declared[1].decode("ascii").lower() if declared else "utf-8"
         if encoding not in _EXPAT_ENCODINGS:
             self._decoder = _decoder(encoding)

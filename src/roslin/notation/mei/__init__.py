@@ -1,8 +1,5 @@
 """MEI, the format of the Music Encoding Initiative (common notation): one melody for each staff.
 
-    notes   the staves: notes in exact time and spelling, clef, key, metre, transposition, units; ties joined
-    score   one score: movements, staves, bars and voices, variants
-
 Time runs from the contents of the bars. Lengths come from @dur.ges or @dur, dots and tuplets (exact fractions), and
 from @dur.ppq where that differs. Repeats and endings are kept as written. Notes of percussion and tablature are left
 out; any other note that is left out is reported. Mensural and neume notation is refused. Lines and columns of problems
@@ -38,12 +35,8 @@ def matches(head: bytes) -> bool:
     return names[0] in ("mei", "meiCorpus") or (names[0] in _ROOTS and _NAMESPACE in text)
 
 
-def _tree(text: str) -> Element:
-    return parse_xml(text, _ROOTS, "MEI")
-
-
 def _read(data: bytes, selection: StaffChoice, *, strict: bool) -> list[Record]:
-    return _read_tree(_tree(decode_xml(data)), "mei", selection, strict=strict)
+    return _read_tree(parse_xml(decode_xml(data), _ROOTS, "MEI"), "mei", selection, strict=strict)
 
 
 read = reader(_read)
@@ -62,11 +55,10 @@ def read_converted(
 ) -> list[Record]:
     """The records of a score in another notation, by way of the MEI that verovio makes of it.
 
-    `line` is where the score begins, for problems of the MEI, whose own lines mean nothing to the reader. `notes`: how
-    many notes with a pitch the score has; every record has a remark if any were lost. `sounding` gives the pitch of a
-    note by its id, where the source knows better than the MEI.
+    `line` is where the score begins: the place of problems of the MEI. `notes` is how many notes with a pitch the score
+    has; every record has a remark if any were lost. `sounding` gives the pitch of a note by its id, if it is known.
     """
-    document = _tree(to_mei(text, _VEROVIO_NAMES[notation], line))
+    document = parse_xml(to_mei(text, _VEROVIO_NAMES[notation], line), _ROOTS, "MEI")
     found = sum("pname" in note.attributes for note in document.iter("note"))
     if notes not in (found, None):
         problems = [*problems, Problem("notes lost in conversion", f"{notes} notes", str(found), line=line)]
@@ -133,15 +125,14 @@ def _record(
     found = (*(problem.at(record=name) for problem in problems), *own)
     if found and strict:
         return Record(None, found[:1])
-    rows = list(_rows(staves, selection.voice))
+    rows, line = list(_rows(staves, selection.voice)), made_from or 1
     if not rows:
-        nothing = Problem("no notes", "at least one note", "none", record=name)
-        return Record(None, (*found, nothing.at(line=made_from or 1))[:1])
+        return Record(None, (*found, Problem("no notes", "at least one note", "none", line=line, record=name))[:1])
     try:
         table = checked_table(np.array(rows, dtype=np.int64))
     except (MelodyError, OverflowError) as error:
-        beyond = Problem("notes out of range", "notes that can be played", str(error), record=name)
-        return Record(None, (beyond.at(line=made_from or 1),))
+        beyond = Problem("notes out of range", "notes that can be played", str(error), line=line, record=name)
+        return Record(None, (beyond,))
     melody = Melody(
         table,
         title=about.get("title"),

@@ -14,14 +14,7 @@ from typing import Any
 
 from roslin.errors import Problem
 from roslin.melody import TICKS_PER_QUARTER, base40_from_midi
-from roslin.melody.pitches import (
-    LINE_OF_FIFTHS,
-    MOST_SIGNS,
-    altered_by,
-    pitch_numbers,
-    signature_text,
-    steps_of,
-)
+from roslin.melody.pitches import LINE_OF_FIFTHS, MOST_SIGNS, altered_by, pitch_numbers, signature_text, steps_of
 from roslin.notation.record import Repeats, note_problem
 from roslin.notation.scores import Element
 
@@ -51,11 +44,6 @@ def dots(text: str) -> Fraction:
     """How much longer dots make a note; more than eight count as eight."""
     count = min(max(integer(text) or 0, 0), 8)
     return 2 - Fraction(1, 2**count)
-
-
-def dot_elements(element: Element) -> int:
-    """The dots that a note has as elements of their own."""
-    return sum(child.tag == "dot" for child in element.children)
 
 
 def ratio(element: Element) -> Fraction:
@@ -134,8 +122,8 @@ def merge_ties(notes: list[ScoreNote]) -> list[ScoreNote]:
     """Join each tied note with its continuation: where it ends, at its pitch, with a tie arriving.
 
     Where no tie arrives, any note of the staff at that place and pitch will do, one of the same voice first: many files
-    leave out the ends of ties. A voice that does not fill its bar leaves a gap before the next. A tie that names its
-    end reaches over that. A tie over more (into a second ending) or to another pitch joins nothing: its notes stay two.
+    leave out the ends of ties. A tie that names its end reaches over the gap of a voice that does not fill its bar. One
+    over more (into a second ending) or to another pitch joins nothing: its notes stay two.
     """
     arriving: dict[tuple[Fraction, int], list[ScoreNote]] = {}
     named: dict[str, ScoreNote] = {}
@@ -164,8 +152,6 @@ def merge_ties(notes: list[ScoreNote]) -> list[ScoreNote]:
             start.duration = max(start.duration, note.end - start.onset)
     return [note for note in notes if id(note) not in joined]
 
-
-# Staves
 
 _UNPITCHED = ("perc", "TAB")  # shapes of clefs
 _KEYNOTES = LINE_OF_FIFTHS[:15]
@@ -224,21 +210,19 @@ class Staff:
 
 
 def settle_ppq(staff: Staff, bar: Element) -> None:
-    """What @dur.ppq counts in, after a new @ppq.
+    """The unit of @dur.ppq after a new @ppq: programs write the @ppq of one part for all of them.
 
-    Programs write the @ppq of one part for all of them. The written lengths in the bar decide: the unit in force
-    before, the new one, or the one that fits most notes.
+    The written lengths in the bar decide: the unit in force before, the new one, or the one that fits most notes.
     """
     votes: Counter[Fraction] = Counter()
     for element in bar.iter("note", "chord", "rest", "space"):
         written, pulses = QUARTERS.get(element.get("dur")), integer(element.get("dur.ppq"))
         if written is not None and pulses is not None and pulses > 0:
             votes[Fraction(pulses) / (written * dots(element.get("dots")))] += 1
-    if not votes:
-        return
-    known = [unit for unit in (staff.ppq, staff.declared_ppq) if unit in votes]
-    staff.ppq = known[0] if known else votes.most_common(1)[0][0]
-    staff.ppq_in_doubt = False
+    if votes:
+        known = [unit for unit in (staff.ppq, staff.declared_ppq) if unit in votes]
+        staff.ppq = known[0] if known else votes.most_common(1)[0][0]
+        staff.ppq_in_doubt = False
 
 
 # Clef, key signature, metre, transposition and units, from definitions and from signs between the notes

@@ -23,7 +23,6 @@ from roslin.notation.mei.notes import (
     ScoreNote,
     Staff,
     define,
-    dot_elements,
     dots,
     integer,
     ratio,
@@ -75,7 +74,6 @@ class Controls:
 
 
 def _chosen(element: Element) -> list[Element]:
-    """Of variants, the one that editors prefer, or the first."""
     preferred = element.first(*_PREFERRED)
     return [preferred] if preferred is not None else element.children[:1]
 
@@ -104,17 +102,12 @@ class LayerWalk:
     def _event(self, element: Element) -> None:
         tag = element.tag
         if tag in MENSURAL or element.get("dur") in MENSURAL:
-            raise refusal(
-                "mensural or neume notation", "common notation", f"<{tag}>", line=element.line, column=element.column
-            )
+            raise refusal("mensural or neume notation", "common notation", f"<{tag}>", element.line, element.column)
         id = element.get("xml:id")
         if id in self.score.controls.tuplet_starts:
             self.ratio = self.score.controls.tuplet_starts[id]
-        handler = _EVENTS.get(tag)
-        if handler is not None:
+        if handler := _EVENTS.get(tag):
             handler(self, element)
-        elif tag in READ_THROUGH:
-            self._inside(element)
         if id in self.score.controls.tuplet_ends:
             self.ratio = Fraction(1)
 
@@ -156,10 +149,8 @@ class LayerWalk:
         for repeats in (self.staff.repeats, self.score.repeats):
             repeats.add(len(notes), element.line, element.column)
         for note in notes:
-            copy = ScoreNote(
-                note.onset - start + self.start, note.duration, note.pitch, self.layer, is_grace=note.is_grace
-            )
-            self._add(copy)
+            onset = note.onset - start + self.start
+            self._add(ScoreNote(onset, note.duration, note.pitch, self.layer, note.is_grace))
         self.time = self.start + length
 
     def _unread_repeat(self, element: Element) -> None:
@@ -242,7 +233,8 @@ class LayerWalk:
         if name and written is None and not name.endswith(("p", "s", "r")) and not quiet:
             self.staff.warn(element, "unknown length", "@dur such as 4 or breve", repr(name[:20]))
         if written is not None:
-            written *= dots(element.get("dots.ges") or element.get("dots") or str(dot_elements(element) or ""))
+            as_elements = sum(child.tag == "dot" for child in element.children)
+            written *= dots(element.get("dots.ges") or element.get("dots") or str(as_elements or ""))
             if not self._is_grace(element):
                 written *= self.ratio
         pulses = integer(element.get("dur.ppq"))
@@ -268,30 +260,17 @@ class LayerWalk:
 _EVENTS: dict[str, Callable[[LayerWalk, Element], None]] = {
     "note": LayerWalk._single,
     "chord": LayerWalk._chord,
-    "rest": LayerWalk._rest,
-    "space": LayerWalk._rest,
-    "mRest": LayerWalk._bar_rest,
-    "mSpace": LayerWalk._bar_rest,
-    "multiRest": LayerWalk._bar_rest,
+    **dict.fromkeys(("rest", "space"), LayerWalk._rest),
+    **dict.fromkeys(("mRest", "mSpace", "multiRest"), LayerWalk._bar_rest),
     "mRpt": LayerWalk._repeated_bar,
-    "mRpt2": LayerWalk._unread_repeat,
-    "multiRpt": LayerWalk._unread_repeat,
-    "beatRpt": LayerWalk._unread_repeat,
-    "halfmRpt": LayerWalk._unread_repeat,
-    "tuplet": LayerWalk._tuplet,
-    "fTrem": LayerWalk._tuplet,
-    "bTrem": LayerWalk._inside,
+    **dict.fromkeys(("mRpt2", "multiRpt", "beatRpt", "halfmRpt"), LayerWalk._unread_repeat),
+    **dict.fromkeys(("tuplet", "fTrem"), LayerWalk._tuplet),
+    **dict.fromkeys(("bTrem", *READ_THROUGH), LayerWalk._inside),
     "graceGrp": LayerWalk._grace_group,
-    "app": LayerWalk._variants,
-    "choice": LayerWalk._variants,
-    "subst": LayerWalk._variants,
-    "clef": LayerWalk._signature,
-    "keySig": LayerWalk._signature,
-    "meterSig": LayerWalk._signature,
+    **dict.fromkeys(VARIANTS, LayerWalk._variants),
+    **dict.fromkeys(("clef", "keySig", "meterSig"), LayerWalk._signature),
 }
 
-
-# Pitch
 
 _UNPITCHED = frozenset({"loc", "tab.course", "tab.fret", "tab.line", "tab.string"})  # percussion, tablature
 
@@ -371,7 +350,6 @@ def _staff_definitions(definition: Element, group_label: str) -> Iterator[tuple[
 
 
 def _label(element: Element) -> str:
-    """The name of a staff or of a group, from an element inside or an attribute."""
     inside = element.first("label")
     return (inside.all_text() if inside is not None else "") or element.get("label")
 

@@ -9,12 +9,8 @@ rounded half up, each separately, so that no error adds up. Tempo changes nothin
     type 2     each track is a piece with its own signatures
 
 Signatures, words and names come from the track itself or else from the first track that has any. Places in problems are
-bytes of the file, counted from 1, given as columns. docs/concepts/reading/scores.md has the reasons and the limits.
-
-    limits     how much is read at most
-    tracks     bytes to tracks
-    melodies   tracks to melodies, quantisation
-    writer     a melody to bytes
+bytes of the file, counted from 1, given as columns. `limits` has how much is read at most;
+docs/concepts/reading/scores.md has the reasons.
 """
 
 from __future__ import annotations

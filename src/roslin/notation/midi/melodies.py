@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby, pairwise
-from typing import NamedTuple, TypeVar
+from operator import attrgetter
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,13 +39,9 @@ def records(
     """A record for each required melody. Problems of the whole file are listed with the first."""
     if track is not None and not 1 <= track <= len(file.tracks):
         raise refusal("no such track", f"1 to {len(file.tracks)}", str(track))
-    wanted: list[tuple[Track, list[Note]]] = []
-    shared: list[Problem] = []
-    for source in file.tracks:
-        parts = _parts(file, source, channel) if track in (None, source.number) else []
-        wanted += [(source, notes) for notes in parts]
-        if not source.notes:
-            shared += source.problems
+    asked = [source for source in file.tracks if track in (None, source.number)]
+    wanted = [(source, notes) for source in asked for notes in _parts(file, source, channel)]
+    shared = [problem for source in file.tracks if not source.notes for problem in source.problems]
     shared += file.problems  # last: damage inside a track matters more than its effect on the count of tracks
     if not wanted or (strict and shared):
         chosen = "" if track is None and channel is None else " in what was chosen"
@@ -63,14 +60,12 @@ def records(
 
 
 def _parts(file: File, track: Track, channel: int | None) -> list[list[Note]]:
-    if channel is not None:
-        notes = [note for note in track.notes if note.channel == channel]
+    wanted = {channel} if channel is not None else {*range(1, 17)} - {PERCUSSION}
+    notes = [note for note in track.notes if note.channel in wanted]
+    if channel is not None or file.kind != 0:
         return [notes] if notes else []
-    notes = [note for note in track.notes if note.channel != PERCUSSION]
-    if file.kind != 0:
-        return [notes] if notes else []
-    by_channel = sorted(notes, key=lambda note: note.channel)
-    return [list(part) for _, part in groupby(by_channel, key=lambda note: note.channel)]
+    by_channel = sorted(notes, key=attrgetter("channel"))
+    return [list(part) for _, part in groupby(by_channel, key=attrgetter("channel"))]
 
 
 def _record(
@@ -83,8 +78,7 @@ def _record(
         return Record(None, (Problem("too long", expected, "more", 1),))
     notes = [note for part in parts for note in part]
     ticks = np.array([file.clock.ticks(note.onset) for note in notes], dtype=np.int64)
-    is_played = not grids and not strict and len(notes) <= _MOST_PLAYED
-    is_played = is_played and not (file.has_beats and _keeps_a_grid(ticks))
+    is_played = not (grids or strict or len(notes) > _MOST_PLAYED or (file.has_beats and _keeps_a_grid(ticks)))
     if is_played and file.has_beats:  # time in seconds is said with the header
         problems = (*problems, Problem(_NO_BEAT, "notes on parts of a quarter note", "notes beside them"))
     return Record(_melody(file, track, parts, grids, is_played), problems)
@@ -99,7 +93,7 @@ def _melody(file: File, track: Track, parts: list[list[Note]], grids: Grids, is_
     channels = sorted({note.channel for note in notes})
     extra = {"track": str(track.number), "channel": ",".join(map(str, channels)), **moved}
     seen = [track] if file.kind == 2 else [track, *file.tracks]
-    bars = _bars([] if is_played else _first([source.metres for source in seen]), end)
+    metre, metres, barlines = _bars([] if is_played else _first([source.metres for source in seen]), end)
     keys = _first([source.keys for source in seen])
     keys = [key._replace(time=0) for key in keys[:1]] if is_played else keys
     key = keys[0] if keys and keys[0].time == 0 else None
@@ -119,12 +113,12 @@ def _melody(file: File, track: Track, parts: list[list[Note]], grids: Grids, is_
         title=title,
         voice=(track.names.get("name") if named_part else None) or track.names.get("instrument"),
         key=key.name if key else None,
-        metre=bars.metre,
+        metre=metre,
         text=_joined(_first([_syllables(source) for source in seen])) or None,
         notation="midi",
         key_signature=key.signature if key and key.sharps else None,
-        barlines_ticks=bars.barlines,
-        changes=_changes(bars.changes, keys[1:] if key else keys, end),
+        barlines_ticks=barlines,
+        changes=_changes(metres, keys[1:] if key else keys, end),
         extra=extra,
     )
 
@@ -154,7 +148,6 @@ def _played(file: File, track: Track, notes: list[Note]) -> tuple[Numbers, Numbe
 
 
 def _seconds(file: File, track: Track, ticks: Floats) -> Floats:
-    """Ticks of the file as seconds."""
     changes = track.tempos if file.kind == 2 else [change for each in file.tracks for change in each.tempos]
     changes = [(0, _USUAL_TEMPO), *(sorted(changes, key=lambda change: change[0]) if file.has_beats else ())]
     starts, tempos = (np.array(values, dtype=np.float64) for values in zip(*changes, strict=True))
@@ -169,14 +162,8 @@ def _first(values: list[_Any]) -> _Any:
     return next((value for value in values if value), values[0])
 
 
-class _Bars(NamedTuple):
-    metre: str | None
-    changes: list[MetreChange]
-    barlines: Numbers
-
-
-def _bars(metres: list[MetreChange], end: int) -> _Bars:
-    """Bar lines up to the end of the notes. A new time signature always starts a bar.
+def _bars(metres: list[MetreChange], end: int) -> tuple[str | None, list[MetreChange], Numbers]:
+    """First metre, changes, bar lines up to the end of the notes. A new time signature always starts a bar.
 
     Programs write a pick-up as a first bar with a shorter time signature: it is no change of metre.
     """
@@ -191,7 +178,7 @@ def _bars(metres: list[MetreChange], end: int) -> _Bars:
         metres = [metres[1]._replace(time=0), *metres[2:]]
     changed = metres[:1] + [later for earlier, later in pairwise(metres) if later.text != earlier.text]
     first = changed.pop(0).text if changed and changed[0].time == 0 else None
-    return _Bars(first, changed, np.array(sorted(barlines), dtype=np.int64))
+    return first, changed, np.array(sorted(barlines), dtype=np.int64)
 
 
 def _changes(metres: list[MetreChange], keys: list[KeyChange], end: int) -> tuple[SignatureChange, ...]:
@@ -205,17 +192,15 @@ def _changes(metres: list[MetreChange], keys: list[KeyChange], end: int) -> tupl
 
 def _spelled(onsets: Numbers, pitches: npt.NDArray[np.int64], keys: list[KeyChange]) -> npt.NDArray[np.int16]:
     tables = np.array([_SPELLINGS[0], *(_SPELLINGS[key.sharps + key.minor] for key in keys)])
-    in_force = np.searchsorted([key.time for key in keys], onsets, side="right")
-    spelled: npt.NDArray[np.int16] = tables[in_force, pitches]
+    spelled: npt.NDArray[np.int16] = tables[np.searchsorted([key.time for key in keys], onsets, "right"), pitches]
     return spelled
 
 
 def _spelling(sharps: int) -> npt.NDArray[np.int16]:
     """The base-40 number of each MIDI pitch under a key signature.
 
-    Without sharps and flats the usual spelling is E flat to G sharp on the line of fifths, three steps below C and
-    eight above. Each sharp of the signature moves these twelve by one step, and so does a minor key, whose raised notes
-    lie on the sharp side.
+    Without sharps and flats the usual spelling is E flat to G sharp on the line of fifths. Each sharp of the signature
+    moves these twelve by one step, and so does a minor key, whose raised notes lie on the sharp side.
     """
     table = base40_from_midi(np.arange(128))
     for step in range(sharps - 3, sharps + 9):
@@ -244,17 +229,12 @@ def _syllables(track: Track) -> list[str]:
 
 def _joined(syllables: list[str]) -> str:
     """The first words. Some files put the spaces into the syllables, the others mean one after each but a hyphen."""
-    spaced = any(text[:1].isspace() or text[-1:].isspace() for text in syllables)
-    text = (
-        "".join(syllables) if spaced else "".join(text[:-1] if text.endswith("-") else f"{text} " for text in syllables)
-    )
-    words = " ".join(text.split())
+    if not any(text[:1].isspace() or text[-1:].isspace() for text in syllables):
+        syllables = [text[:-1] if text.endswith("-") else f"{text} " for text in syllables]
+    words = " ".join("".join(syllables).split())
     if len(words) <= limits.MAX_TEXT:
         return words
     return words[: limits.MAX_TEXT + 1].rpartition(" ")[0] or words[: limits.MAX_TEXT]
-
-
-# Grids
 
 
 def grids(quantise: Grid | None) -> Grids:
@@ -278,14 +258,13 @@ def grids(quantise: Grid | None) -> Grids:
 
 def _unknown_grid(found: str) -> NotationError:
     expected = "a note value like 1/16 or 1/8t, several joined by +, or fractions of a quarter that ticks can hold"
-    return NotationError(Problem("unknown grid", expected, found))
+    return refusal("unknown grid", expected, found)
 
 
 def _quantised(onsets: Numbers, ends: Numbers, grids: Grids) -> tuple[Numbers, Numbers]:
     """Onsets and ends on the grid. Each quarter has the grid on which its onsets move least, the first of equals.
 
-    An end takes the grid of its quarter if notes start in it, else the closest one. No note becomes shorter than one
-    step of the grid of its onset.
+    An end takes the grid of its quarter if notes start in it, else the closest one; no note gets shorter than one step.
     """
     steps = np.array(grids, dtype=np.int64)[:, None]
     moved_onsets, moved_ends = ((times + steps // 2) // steps * steps for times in (onsets, ends))
@@ -305,7 +284,7 @@ def _quantised(onsets: Numbers, ends: Numbers, grids: Grids) -> tuple[Numbers, N
 def _keeps_a_grid(onsets: Numbers) -> bool:
     """Whether onsets lie on some part of the quarter notes, exactly or as people play with a metronome.
 
-    Each onset is a direction on a circle, once around for each step of the grid. Their mean is 1 where all are on it.
+    Each is a direction on a circle, once around for each step of the grid. Their mean is 1 where all are on it.
     """
     times = np.unique(onsets) / TICKS_PER_QUARTER
     if len(times) < _FEWEST_ONSETS:

@@ -24,15 +24,9 @@ MAX_DENOMINATOR_POWER = 7  # a 128th: the last whose bar is a whole number of ti
 TEXT_EVENT, NAME_EVENT, INSTRUMENT_EVENT, LYRICS_EVENT = 0x01, 0x03, 0x04, 0x05
 END_EVENT, TEMPO_EVENT, METRE_EVENT, KEY_EVENT = 0x2F, 0x51, 0x58, 0x59
 META_EVENTS = {
-    TEXT_EVENT: "text",
-    0x02: "copyright",
-    NAME_EVENT: "name",
-    INSTRUMENT_EVENT: "instrument",
-    LYRICS_EVENT: "lyrics",
-    TEMPO_EVENT: "tempo",
-    METRE_EVENT: "metre",
-    KEY_EVENT: "key",
-}
+    TEXT_EVENT: "text", 0x02: "copyright", NAME_EVENT: "name", INSTRUMENT_EVENT: "instrument", LYRICS_EVENT: "lyrics",
+    TEMPO_EVENT: "tempo", METRE_EVENT: "metre", KEY_EVENT: "key",
+}  # fmt: skip
 
 
 class Note(NamedTuple):
@@ -112,20 +106,18 @@ class File:
     has_beats: bool = True  # False: its unit of time is a part of a second
 
 
-def _refused_at(place: int, reason: str, expected: str, found: str) -> NotationError:
-    return NotationError(_problem_at(place, reason, expected, found))
-
-
 def _problem_at(place: int, reason: str, expected: str, found: str) -> Problem:
     """A problem at a byte, counted from 0 here and from 1 in what people read."""
     return Problem(reason, expected, found, column=place + 1)
 
 
+def _refused_at(place: int, reason: str, expected: str, found: str = "more") -> NotationError:
+    return NotationError(_problem_at(place, reason, expected, found))
+
+
 def _shown(value: bytes) -> str:
     return value.hex(" ").upper() or "the end of the file"
 
-
-# From bytes
 
 _Sign = TypeVar("_Sign", MetreChange, KeyChange)
 
@@ -137,7 +129,7 @@ class _DamageError(Exception):
 def read_file(data: bytes) -> File:
     """The tracks of a file. A refusal is raised as a `NotationError`."""
     if len(data) > limits.MAX_BYTES:
-        raise _refused_at(limits.MAX_BYTES, "file too large", f"at most {limits.MAX_BYTES} bytes", "more")
+        raise _refused_at(limits.MAX_BYTES, "file too large", f"at most {limits.MAX_BYTES} bytes")
     start, end = _envelope(data)
     if data[start : start + 4] != b"MThd":
         raise _refused_at(start, "not a MIDI file", "MThd", _shown(data[start : start + 4]))
@@ -156,9 +148,8 @@ def read_file(data: bytes) -> File:
     for track in tracks:
         track.metres, track.keys = _in_ticks(track.metres, clock), _in_ticks(track.keys, clock)
     if len(tracks) != count:
-        problems.append(
-            _problem_at(start + 10, "wrong number of tracks", f"{count} as in the header", str(len(tracks)))
-        )
+        expected = f"{count} as in the header"
+        problems.append(_problem_at(start + 10, "wrong number of tracks", expected, str(len(tracks))))
     return File(kind, clock, tracks, problems, has_beats=not division & 0x8000)
 
 
@@ -234,8 +225,7 @@ def _next_track(data: bytes, place: int, end: int) -> int:
 
 class _TrackReader:
     def __init__(self) -> None:
-        self.events_left = limits.MAX_EVENTS
-        self.notes_left = limits.MAX_NOTES
+        self.events_left, self.notes_left = limits.MAX_EVENTS, limits.MAX_NOTES
         self.signatures_left = limits.MAX_SIGNATURES
 
     def read(self, data: bytes, start: int, end: int, number: int) -> Track:
@@ -380,9 +370,7 @@ class _TrackReader:
 
     def _count_signature(self) -> None:
         if not self.signatures_left:
-            raise _refused_at(
-                self.start + self.event, "too many signatures", f"at most {limits.MAX_SIGNATURES}", "more"
-            )
+            raise _refused_at(self.start + self.event, "too many signatures", f"at most {limits.MAX_SIGNATURES}")
         self.signatures_left -= 1
 
     def _warn(self, reason: str, expected: str, found: str, event: int) -> None:

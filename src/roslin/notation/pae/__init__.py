@@ -1,10 +1,5 @@
 """The Plaine & Easie Code of RISM and IAML, versions 1 and 2: reader and writer.
 
-    incipit   MARC subfields, one line, @clef: lines, JSON, bare music; clef, key signature and time signature
-    reader    the music string, sign by sign
-    music     what the signs mean in time and pitch
-    writer    a melody back to the code
-
 The specification is at plaine-and-easie.info (repository rism-digital/pae-code-spec). Where it is silent, Roslin reads
 as follows; docs/concepts/reading/pae.md gives the reasons:
 
@@ -107,13 +102,9 @@ def _read_incipit(incipit: Incipit, repeats: Repeats, *, strict: bool) -> Record
     key = read_key_signature(incipit.key_signature)
     time = read_time_signature(incipit.time_signature or "c")
     text, lower_case = capitals(incipit.music, incipit.start)
-    in_header = (
-        (clef_problem, incipit.clef),
-        (key.problem, incipit.key_signature),
-        (time.problem, incipit.time_signature),
-    )
-    header = [replace(problem, column=_column(incipit, field)) for problem, field in in_header if problem]
-    problems = [*incipit.problems, *header, *lower_case]
+    signs = ((clef_problem, incipit.clef), (key.problem, incipit.key_signature), (time.problem, incipit.time_signature))
+    in_header = [replace(problem, column=_column(incipit, field)) for problem, field in signs if problem]
+    problems = [*incipit.problems, *in_header, *lower_case]
     if problems and strict:
         return _refused(incipit, problems[0])
 

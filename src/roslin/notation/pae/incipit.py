@@ -7,11 +7,9 @@
     {"clef": "G-2", "keysig": "bB", "data": "..."}  JSON, one object or a list of them
     =3/2--''A/2.F4G2A/                              music alone
 
-All become an `Incipit`: the fields as text, and where the music starts in its line, so that errors have columns.
-
-Of the signatures only what changes the notes is read: which letters are sharp or flat, and how long a bar is (for bars
-of rest). A clef changes how music looks, not how it sounds. It is checked and saved. Catalogues are untidy ("xFMajeur",
-"G2", "3/4[6/4]"), so each reader returns what it understood, in the code's own spelling, and a problem if that differs.
+All become an `Incipit`. Of the signatures only what changes the notes is read: which letters are sharp or flat, and how
+long a bar is (for bars of rest). A clef is checked and saved. Catalogues are untidy ("xFMajeur", "G2", "3/4[6/4]"), so
+each reader returns what it understood, in the code's own spelling, and a problem if that differs.
 """
 
 from __future__ import annotations
@@ -28,6 +26,7 @@ from typing import Any, TypeVar
 from roslin.errors import NotationError, Problem
 from roslin.melody import TICKS_PER_QUARTER
 from roslin.melody.pitches import alterations, signature_text
+from roslin.melody.variants import METRE_FRACTION, metre_fraction
 from roslin.notation.record import MAX_PROBLEMS, refusal
 from roslin.notation.typed import plain, without_quotes
 from roslin.rows import HALF_CHARACTER, half_character
@@ -90,24 +89,13 @@ def incipit_from_mapping(fields: dict[str, Any], line: int = 0, problems: tuple[
     music, typographic = plain(music)
     metadata = {name: str(value) for name, value in fields.items() if value is not None and name not in _OWN_FIELDS}
     version = 2 if fields.get("version") == "pe2" else 1 if fields.get("version") else None
-    old = _OLD_HEADER.match(music)
-    start = old.end() if old else 0
-    header = {name: value or "" for name, value in old.groupdict().items()} if old else {}
+    start, clef, key, time = 0, *(str(fields.get(name) or "") for name in ("clef", "keysig", "timesig"))
     problems += typographic
-    if old:
+    if old := _OLD_HEADER.match(music):
+        start, clef, key, time = old.end(), old["clef"] or clef, old["key"] or key, old["time"] or time
         taken = "clef, key and metre"
         problems += (Problem("subfields in front of the music", "music alone", repr(old[0]), 1, taken=taken),)
-    return Incipit(
-        music=music,
-        start=start,
-        clef=header.get("clef") or str(fields.get("clef") or ""),
-        key_signature=header.get("key") or str(fields.get("keysig") or ""),
-        time_signature=header.get("time") or str(fields.get("timesig") or ""),
-        version=version,
-        line=line,
-        problems=problems,
-        metadata=metadata,
-    )
+    return Incipit(music, start, clef, key, time, version, line, problems, metadata)
 
 
 _OWN_FIELDS = frozenset({"data", "pae", "clef", "keysig", "timesig", "version"})
@@ -135,11 +123,12 @@ def _from_field_lines(text: str) -> Iterator[Incipit | Problem]:
     fields: dict[str, str] = {}
     problems: list[Problem] = []
     first_line = 1
-    for number, line in _lines_of_fields(text):
-        match = _FIELD_LINE.match(line)
+    lines = enumerate([*text.splitlines(), "@end:"], start=1)
+    for number, part in ((number, part) for number, line in lines for part in _NEXT_FIELD.split(line)):
+        match = _FIELD_LINE.match(part)
         if match is None:
-            if line.strip():
-                found = repr(line.strip()[:30])
+            if part.strip():
+                found = repr(part.strip()[:30])
                 problems.append(Problem("not a field", "@name:value on every line", found, column=1, line=number))
             continue
         name, value = match[1], match[2].strip()
@@ -153,14 +142,6 @@ def _from_field_lines(text: str) -> Iterator[Incipit | Problem]:
             fields["id"] = value
         elif name != "end":
             fields[name] = value
-
-
-def _lines_of_fields(text: str) -> Iterator[tuple[int, str]]:
-    lines = text.splitlines()
-    for number, line in enumerate(lines, start=1):
-        for part in _NEXT_FIELD.split(line):
-            yield number, part
-    yield len(lines) + 1, "@end:"
 
 
 def _incipit_or_problem(
@@ -207,18 +188,11 @@ def _from_marc(line: str, number: int, problems: tuple[Problem, ...]) -> Incipit
     if start < 0:
         return None
     unimarc = "g" not in values and "m" in values
-    metadata = {"key": values["r"]} if "r" in values and not unimarc else {}
-    return Incipit(
-        music=line[:end].rstrip(),
-        start=start,
-        clef=values.get("m" if unimarc else "g", ""),
-        key_signature=values.get("n", ""),
-        time_signature=values.get("o", ""),
-        version=2 if values.get("2") == "pe2" else 1 if values.get("2") else None,
-        line=number,
-        problems=problems,
-        metadata=metadata | ({"text": values["t"]} if "t" in values else {}),
-    )
+    named = (("t", "text"),) if unimarc else (("r", "key"), ("t", "text"))
+    metadata = {name: values[code] for code, name in named if code in values}
+    clef, key, time = (values.get(code, "") for code in ("m" if unimarc else "g", "n", "o"))
+    version = 2 if values.get("2") == "pe2" else 1 if values.get("2") else None
+    return Incipit(line[:end].rstrip(), start, clef, key, time, version, number, problems, metadata)
 
 
 # Note names typed in lower case
@@ -268,11 +242,10 @@ _CLEF = re.compile(r"[GgCF][-+*:][1-5]")
 _UNTIDY_CLEF = re.compile(r"\s*([GgCFcf])\s*([-+*:]?)\s*([1-5])\b")
 _KEY_SIGNATURE = re.compile(r"(?:[xbn](?:[A-G]|\[[A-G]+\])*)*|\[[xbn][A-G]*\]")
 _UNTIDY_KEY_SIGNATURE = re.compile(r"(?:[xbn](?:[A-G](?![a-z]{2}|[0-9])|[A-G](?=[A-Z][a-z])|[\[\]\s])*)+")
-_FRACTION = re.compile(r"([1-9]\d{0,2})/([1-9]\d{0,2})")
 
 # Signs without a fraction, as multiples of a whole note. A lone number is read as catalogues use it: on the bars of
 # real incipits (docs/concepts/reading/pae.md), "3" is used for bars of three quarters and "2" for bars of two halves.
-_SIGN_WHOLES = {"2": Fraction(1), "3": Fraction(3, 4), "c": Fraction(1), "c/": Fraction(1), "c3/2": Fraction(3)}
+_SIGN_WHOLES = {"2": Fraction(1), "3": Fraction(3, 4), "c3/2": Fraction(3)}
 # Mensural signs: tempus (c or o), diminution, prolation, proportion. The code has no bars of rest under them, so their
 # lengths are nominal: three whole notes under o, two under c, three halves under c3.
 _MENSURATION = re.compile(r"([co])(?:/\.?|\./?)?([23](?:/[23])?)?")
@@ -297,7 +270,6 @@ class TimeSignature:
 
 
 def _remembered(read: Callable[[str], _Sign]) -> Callable[[str], _Sign]:
-    """The reader of a sign, which reads the beginning of a text, and each only once."""
     known = lru_cache(maxsize=1024)(read)
     return wraps(read)(lambda text: known(text[:_LONGEST_SIGN]))
 
@@ -330,18 +302,12 @@ def read_key_signature(text: str) -> KeySignature:
         if altered or "n" in text or not text:
             return KeySignature(text, altered)
     tidy = text.strip().replace("X", "x")
-    if tidy in ("x", "b"):
-        one = tidy + {"x": "F", "b": "B"}[tidy]
-        return KeySignature(one, {"F": 1} if tidy == "x" else {"B": -1}, _unreadable_key(text, one))
-    found = _UNTIDY_KEY_SIGNATURE.match(tidy)
+    found = _UNTIDY_KEY_SIGNATURE.match({"x": "xF", "b": "bB"}.get(tidy, tidy))
     altered = alterations(found[0]) if found else {}
     spelled = signature_text(altered)
-    return KeySignature(spelled, altered, _unreadable_key(text, spelled))
-
-
-def _unreadable_key(text: str, spelled: str) -> Problem:
     expected = "x or b with the altered letters, such as bBE"
-    return Problem("unreadable key signature", expected, repr(text), taken=spelled or "no key signature")
+    problem = Problem("unreadable key signature", expected, repr(text), taken=spelled or "no key signature")
+    return KeySignature(spelled, altered, problem)
 
 
 @_remembered
@@ -351,7 +317,7 @@ def read_time_signature(text: str) -> TimeSignature:
     parts = [_measure_ticks(part) for part in tidy.split("|")]
     if all(parts):
         return TimeSignature(tidy, parts[0])
-    found = _FRACTION.search(text.replace(":", "/"))
+    found = METRE_FRACTION.search(text.replace(":", "/"))
     guess = found[0] if found else tidy.lower().rstrip("/") if tidy != "C/" else "c/"
     measure = _measure_ticks(guess)
     taken = guess if measure else "no time signature"
@@ -362,9 +328,9 @@ def read_time_signature(text: str) -> TimeSignature:
 def _measure_ticks(text: str) -> int:
     if text in _SIGN_WHOLES:
         return int(WHOLE_NOTE_TICKS * _SIGN_WHOLES[text])
-    mensuration = _MENSURATION.fullmatch(text)
-    if mensuration:
+    if fraction := metre_fraction(text):
+        return round(Fraction(*fraction) * WHOLE_NOTE_TICKS)
+    if mensuration := _MENSURATION.fullmatch(text):
         perfect, triple = mensuration[1] == "o", (mensuration[2] or "").startswith("3")
         return WHOLE_NOTE_TICKS * 3 if perfect else WHOLE_NOTE_TICKS * 3 // 2 if triple else WHOLE_NOTE_TICKS * 2
-    fraction = _FRACTION.fullmatch(text)
-    return round(Fraction(int(fraction[1]), int(fraction[2])) * WHOLE_NOTE_TICKS) if fraction else 0
+    return 0

@@ -253,12 +253,9 @@ class Music:
         heads = len({note.onset for note in notes if not note.is_grace})
         if total and not length <= 2 * total <= 4 * length and heads != self.tuplet_count:
             # "6(6ABCDEF)": the value before the group repeats the value of its notes
-            self.problem(
-                "the notes of the group do not fit the value before it",
-                group.column,
-                "a total between half and twice what the notes last",
-                f"{total / TICKS_PER_QUARTER:g} quarters for {length / TICKS_PER_QUARTER:g}",
-            )
+            expected = "a total between half and twice what the notes last"
+            found_there = f"{total / TICKS_PER_QUARTER:g} quarters for {length / TICKS_PER_QUARTER:g}"
+            self.problem("the notes of the group do not fit the value before it", group.column, expected, found_there)
             total = 0
         total = total or round(length * usual_time(count) / count)
         for note in notes:  # every onset and end is rounded by itself, so that the last note ends with the group
@@ -296,11 +293,9 @@ class Music:
                     root = root.prolongs
                 note.prolongs = root  # so that the next one has one step to go
                 lengths[id(root)] += note.duration
-        return note_table(
-            [
-                (note.onset, lengths[id(note)], note.midi, note.base40, note.is_grace, 0, note.column - first_column)
-                for note in self.written
-                if note.prolongs is None
-            ],
-            in_order=self.in_order,
-        )
+        rows = [
+            (note.onset, lengths[id(note)], note.midi, note.base40, note.is_grace, 0, note.column - first_column)
+            for note in self.written
+            if note.prolongs is None
+        ]
+        return note_table(rows, in_order=self.in_order)

@@ -3,10 +3,9 @@
 The reader looks at one character, finds the method for it in `_READERS`, and lets it consume the characters that belong
 to it. Every method moves forward, so any input ends; repetitions are bounded by `Repeats`.
 
-Old catalogues have signs that versions 1 and 2 do not define (`_DIALECT`): `"` for two octave marks, capital X for a
-sharp, a note name in lower case, and so on. They are a problem in strict reading. Otherwise they are read as those
-catalogues meant them, and reported. The method for a sign also decides whether an old catalogue uses it in another
-sense (`_` for any slur, `-24/` for bars of rest). Signs without any meaning are left out.
+Old catalogues have signs that versions 1 and 2 do not define (`_DIALECT`), and use some in another sense (`_` for any
+slur, `-24/` for bars of rest). They are a problem in strict reading. Otherwise they are read as those catalogues meant
+them, and reported. Signs without any meaning are left out.
 """
 
 from __future__ import annotations

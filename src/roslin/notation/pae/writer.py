@@ -59,7 +59,6 @@ def _line(clef: str, key: str, metre: str, music: str) -> str:
 
 
 def _named(names: tuple[str, ...], values: tuple[str, ...]) -> dict[str, str]:
-    """Clef, key signature, metre and music as far as given, by the names of a representation."""
     return {name: value for name, value in zip(names, values, strict=True) if value}
 
 
@@ -97,11 +96,8 @@ class _PaeWriter:
         for row in notes["is_grace"].nonzero()[0].tolist():
             self.graces.setdefault(int(notes["onset_ticks"][row]), []).append(row)
         self.midi, self.base40 = notes["pitch_midi"].tolist(), notes["pitch_base40"].tolist()
-        self.durations = notes["duration_ticks"].tolist()
-        self.onsets, self.ends = (
-            notes["onset_ticks"].tolist(),
-            (notes["onset_ticks"] + notes["duration_ticks"]).tolist(),
-        )
+        self.onsets, self.durations = notes["onset_ticks"].tolist(), notes["duration_ticks"].tolist()
+        self.ends = (notes["onset_ticks"] + notes["duration_ticks"]).tolist()
         self.at_bar_start = True
         if len(set(notes["voice"].tolist())) > 1:
             raise refusal("voices cannot be written in Plaine & Easie", "one voice, with chords")
@@ -116,14 +112,11 @@ class _PaeWriter:
         self._signs(end)
         return "".join(self.out).strip()
 
-    # -- time -------------------------------------------------------------------------------------------------------
-
     def _pieces(self) -> Iterator[Piece]:
         plain = (~self.melody.notes["is_grace"]).nonzero()[0].tolist()
         for piece in pieces_of(plain, self.onsets, self.ends, {0, *self.bars, *self.changes, *self.graces}):
-            if len(piece.rows) > MAX_TOGETHER:
-                found = f"{len(piece.rows)}"
-                raise refusal("too many notes at once for Plaine & Easie", f"at most {MAX_TOGETHER}", found)
+            if (found := len(piece.rows)) > MAX_TOGETHER:
+                raise refusal("too many notes at once for Plaine & Easie", f"at most {MAX_TOGETHER}", str(found))
             yield piece
 
     def _run(self, pieces: list[Piece], index: int) -> int:
@@ -148,8 +141,6 @@ class _PaeWriter:
             self._piece(inner, _values(ticks_in_tuplet(inner, count)) or [])
         self.out.append(f";{count})")
         return stop
-
-    # -- signs ------------------------------------------------------------------------------------------------------
 
     def _signs(self, tick: int) -> None:
         self.at_bar_start = tick == 0 or tick in self.bars
@@ -199,8 +190,7 @@ class _PaeWriter:
             for number, row in enumerate(rows):
                 self.out.append("^" if number else "")
                 self._note(row, "" if number else value, tied=row in begun or position > 0)
-                alone = not inner and len(held) < len(rows)
-                if row in held and alone:
+                if row in held and not inner and len(held) < len(rows):
                     self.out.append("+")
             if not rows:
                 self._value(value)
