@@ -144,6 +144,6 @@ class Work:
 
     def _too_long(self) -> str:
         return (
-            f"the search was stopped after {self.seconds:g} seconds, {100 * self._done:.0f} % done; "
+            f"the search was stopped after {self.seconds:g} seconds, {100 * self._done:.0f}% done; "
             "allow more time, filter the collection first, or choose a faster matcher"
         )

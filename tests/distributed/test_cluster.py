@@ -225,7 +225,7 @@ def test_a_module_that_a_worker_lacks(single: ClusterWork) -> None:
 def test_the_limit_of_time_holds(single: ClusterWork) -> None:
     cluster = Cluster.parse(single.address)
     with (
-        pytest.raises(TimeLimitError, match=r"stopped after 0\.5 seconds, 0 % done"),
+        pytest.raises(TimeLimitError, match=r"stopped after 0\.5 seconds, 0% done"),
         ClusterWork(cluster, seconds=0.5) as work,
     ):
         list(work.map(time.sleep, [30]))

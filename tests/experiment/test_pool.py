@@ -127,7 +127,7 @@ def test_where_systems_disagree(starter: Collection) -> None:
     disputed = {id: why[-1] for id, why in pool.why.items() if "disagree" in why[-1]}
     assert set(disputed) == set(expected)
     assert "The 2 about which dp, rhytfuzz disagree most stay in any case." in pool.sentence
-    assert disputed["auld-lang-syne-3"] == "The systems disagree: dp -, rhytfuzz 3."
+    assert disputed["auld-lang-syne-3"] == "The matchers disagree: dp -, rhytfuzz 3."
     assert len(pool.why) == 5
 
 
@@ -183,7 +183,7 @@ def test_a_query_from_elsewhere(starter: Collection) -> None:
         ({"times": 3, "note_count": "3.."}, r"pool\.times: needs a motive"),
         ({"matchers": ["dpp"]}, r"pool\.matchers: .*dpp"),
         ({"matchers": {"dp": 0}}, r"pool\.matchers\.dp: the number is too small; expected 1 or more; found 0"),
-        ({"matchers": ["dp"], "disagreement": 2}, r"disagreement: needs systems that disagree; .* found 1"),
+        ({"matchers": ["dp"], "disagreement": 2}, r"disagreement: needs matchers that disagree; .* found 1"),
         ({"matchers": ["dp"], "unique": "yes"}, "unique: unknown value; expected true, false or 'exactly'"),
         ({"matchers": ["dp"], "add": ["zz"]}, r"pool\.add: no melody of starter\.roslin; .* found 'zz'"),
         ({"matchers": ["dp"], "add": ["ode-to-joy"]}, r"pool\.add: this is the query; expected query_among_candidates"),

@@ -81,7 +81,7 @@ def test_nothing_compared_is_an_error(long_path: Path, query: Melody) -> None:
         collection.search(query, MANY_TEMPOS, k=2, within=np.arange(SHORT))
         began = time.process_time()
         with pytest.raises(
-            TimeLimitError, match=r"the search was stopped after 0\.5 seconds, 0 % done; allow more time"
+            TimeLimitError, match=r"the search was stopped after 0\.5 seconds, 0% done; allow more time"
         ):
             collection.search(query, MANY_TEMPOS, k=1, within=np.array([SHORT]), seconds=0.5)
         assert time.process_time() - began < HEALTHY_SECONDS

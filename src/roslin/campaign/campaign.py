@@ -220,13 +220,7 @@ def run_campaign(
     evaluations = _evaluate(known, systems, wanted, itself)
     provenance = {
         **program_versions(),
-        "collection": {
-            "name": collection.path.name,
-            "melodies": len(collection),
-            "notes": int(collection.about["notes"]),
-            "written": collection.about["written"],
-            "sha256": collection_checksum,
-        },
+        "collection": _about_collection(collection, collection_checksum),
         "queries": {"from": _origin(queries), "number": len(asked), "sha256": checksum(*map(_text_of, asked.values()))},
         "truths": [about for _, about in about_truths],
         "k": k,
@@ -236,6 +230,16 @@ def run_campaign(
     _write(output / "campaign.json", json.dumps(provenance, ensure_ascii=False, indent=1, default=repr) + "\n")
     remarks += _remarks(systems, k)
     return Campaign(evaluations, systems, asked, provenance, tuple(remarks))
+
+
+def _about_collection(collection: Store, sha256: str) -> dict[str, Any]:
+    return {
+        "name": collection.path.name,
+        "melodies": len(collection),
+        "notes": int(collection.about["notes"]),
+        "written": collection.about["written"],
+        "sha256": sha256,
+    }
 
 
 def _output_folder(folder: str | Path) -> Path:

@@ -378,7 +378,7 @@ class _Pooling:
             self.matchers = {str(matcher_of(name)): first for name, first in asked.matchers.items()}
         if asked.disagreement and len(self.matchers) < 2:
             count = len(self.matchers)
-            raise place.error("disagreement", "needs systems that disagree", "at least two matchers", count)
+            raise place.error("disagreement", "needs matchers that disagree", "at least two matchers", count)
         if not (self.filters or self.words or self.matchers or asked.add):
             raise place.error("", "no source of candidates is given", "a filter, also, matchers or add")
         self.why: dict[str, list[str]] = {}
@@ -424,7 +424,7 @@ class _Pooling:
         added = 0
         for id in most:
             said = ", ".join(f"{name} {rank or '-'}" for name, rank in ranks[id].items())
-            added += self._add([id], f"The systems disagree: {said}.")
+            added += self._add([id], f"The matchers disagree: {said}.")
         new = f"; {added} of them new" if added else ""
         self.story.append(f"The {len(most)} about which {', '.join(lists)} disagree most stay in any case{new}.")
         self.chosen |= set(most)

@@ -34,7 +34,7 @@ from roslin.display.words import Words, in_words, words
 from roslin.web.security import Guard
 
 LANGUAGES = ("en", "de", "fr", "it")  # of our own pages; a study lists its own
-_MOST_LISTED = 20  # entries of an Accept header
+_MOST_ACCEPTED = 20  # entries of an Accept header
 
 
 @cache
@@ -126,7 +126,7 @@ def _own_name(code: str) -> str:
 def weights(accepted: str) -> dict[str, float]:
     """What an Accept header lists, each with its weight from 0 to 1; 0 if the weight cannot be read."""
     found = {}
-    for part in accepted.split(",")[:_MOST_LISTED]:
+    for part in accepted.split(",")[:_MOST_ACCEPTED]:
         name, *parameters = (each.strip() for each in part.split(";"))
         given = next((each[2:] for each in parameters if each.startswith("q=")), "1")
         found[name] = float(given) if re.fullmatch(r"[01](\.\d{0,3})?", given) else 0.0
