@@ -306,6 +306,18 @@ def test_by_keyboard_alone(page: Page) -> None:
     page.keyboard.press("Escape")
 
 
+def test_a_key_keeps_the_focus_when_the_window_changes(page: Page) -> None:
+    page.goto("/")
+    keys = page.locator("#keys .key")
+    before = keys.count()
+    page.locator('[data-pitch="64"]').focus()
+    page.set_viewport_size({"width": 390, "height": 800})
+    expect(keys).not_to_have_count(before)
+    expect(page.locator('[data-pitch="64"]')).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#q")).to_have_value("'4E")
+
+
 def test_the_piano_goes_by_the_places_of_the_keys(page: Page) -> None:
     """The left key of the middle row is the first white key, whatever the layout of the keyboard prints on it."""
     page.goto("/")

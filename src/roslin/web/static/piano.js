@@ -48,7 +48,9 @@ export function startPiano(entry, editor) {
     key.focus();
   }
 
+  // In a window of another size there are other keys: whoever stands on one stays there.
   function draw() {
+    const focused = keys.contains(document.activeElement) ? Number(document.activeElement.dataset.pitch) : null;
     span = spanThatFits();
     keys.replaceChildren();
     for (let pitch = first; pitch <= first + span; pitch++) {
@@ -66,6 +68,7 @@ export function startPiano(entry, editor) {
       key.append(letter);
       keys.append(key);
     }
+    if (focused !== null) focusKey(Math.min(Math.max(focused, first), first + span));
   }
 
   function move(octaves) {
