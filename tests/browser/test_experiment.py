@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
-from tests.browser.conftest import wait_until
+from tests.browser.conftest import wait_for, wait_until
 from tests.browser.experts import Served, kept, ready, said, served
 from tests.browser.pages import keep, serious_complaints
 from tests.experiment.studies import small_study, starter_study
@@ -215,8 +215,8 @@ def test_a_trial_by_keyboard_alone(ties: Served, visit: Callable[..., BrowserCon
     said(page, "Candidate 6 is now number 1 of 5, above candidate 2.")
     press("g")
     page.keyboard.type("3")
-    page.evaluate("dispatchEvent(new Event('visibilitychange'))")  # news from the server come while somebody types
-    page.wait_for_load_state("networkidle")
+    with page.expect_response("**/api/trials/1"):
+        page.evaluate("dispatchEvent(new Event('visibilitychange'))")  # news from the server come while somebody types
     expect(page.locator("#list .position:focus")).to_have_value("3")
     press("Enter")
     said(page, "Candidate 6 is now number 2 of 5, below candidate 2.")  # number 3 is in the middle of a tie
@@ -261,8 +261,9 @@ def test_on_a_phone_by_touch(plain: Served, visit: Callable[..., BrowserContext]
     page.locator(".all-sorted button").tap()
     expect(page.get_by_role("button", name="The same")).to_be_hidden()  # this study has no ties
     page.locator(".begin button").tap()
-    while page.locator("#placing").get_attribute("data-mood") == "ask":
-        page.locator('#placing [data-do="less"]').tap()
+    expect(page.locator("#list li")).to_have_count(1)
+    while page.locator("#placing").get_attribute("data-mood") != "done":
+        answer_by_touch(page, "less")
     kept(page)
     assert plain.numbers(name)["groups"] == [[1], [2], [3], [5], [6]]
     small = """[...document.querySelectorAll("main button, main input, header button")].filter(one => one.offsetParent)
@@ -273,13 +274,24 @@ def test_on_a_phone_by_touch(plain: Served, visit: Callable[..., BrowserContext]
     row = page.locator("#list li").nth(3)
     row.locator(".number").tap()
     row.get_by_role("button", name="First").tap()
+    expect(page.locator("#list .number").first).to_have_text("Candidate 5")
     kept(page)
     assert plain.numbers(name)["groups"] == [[5], [1], [2], [3], [6]]
     finger(page, page.locator("#list li").first.locator(".handle"), page.locator("#list li").nth(2))
+    expect(page.locator("#list .number").first).not_to_have_text("Candidate 5")
     kept(page)
     assert plain.numbers(name)["groups"][0] != [5]
     assert "phone touch" in {event.device for event in plain.events(name)}
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+
+
+def answer_by_touch(page: Page, answer: str) -> None:
+    """Tap an answer, and wait until the page has it. A second tap on the same place at once would decide nothing."""
+    asked = "document.getElementById('placing').dataset.mood + document.getElementById('placing').textContent"
+    before = page.evaluate(asked)
+    page.locator("#placing-heading").tap()
+    page.locator(f'#placing [data-do="{answer}"]').tap()
+    wait_for(page, lambda: page.evaluate(asked) != before)
 
 
 def finger(page: Page, start, end) -> None:  # type: ignore[no-untyped-def]
@@ -638,6 +650,7 @@ def test_offline_for_a_moment(plain: Served, visit: Callable[..., BrowserContext
 
     page.on("dialog", stay)
     page.close(run_before_unload=True)  # leaving now is warned of
+    wait_for(page, lambda: asked)
     expect(page.locator("#review")).to_be_visible()
     assert asked == ["beforeunload"]
 
@@ -695,9 +708,11 @@ def test_a_session_that_is_over(plain: Served, visit: Callable[..., BrowserConte
     context.clear_cookies()
     sort(page, 1, "resembles")
     expect(page.locator("#kept")).to_contain_text("open your personal link again. One decision waits in this browser.")
-    other = plain.enter(context, name)  # the link, in another tab
-    kept(other)
+    with page.expect_response("**/api/trials/1"):  # it asks what has become of its decision
+        other = plain.enter(context, name)  # the link, in another tab
+        kept(other)
     expect(other.locator("#progress-sorting")).to_have_text("1 of 6")
+    expect(page.locator("#progress-sorting")).to_have_text("1 of 6")
     page.bring_to_front()
     page.keyboard.press("u")  # the new session has another token, which the page asks for
     kept(page)

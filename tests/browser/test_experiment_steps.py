@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from tests.browser.conftest import wait_for
 from tests.browser.experts import Served, served
 from tests.browser.pages import is_too_wide, serious_complaints
 from tests.experiment.studies import small_study
@@ -70,8 +70,8 @@ def test_every_page_around_the_trials(study: Served, page: Page, tmp_path: Path)
         expect(page.locator("h1")).to_have_count(1)
 
     def go_on(path: str) -> None:
-        page.locator("main .go").first.click()
-        page.wait_for_url(f"{address}{path}")
+        with page.expect_navigation(url=f"{address}{path}"):  # it may be the address of this page
+            page.locator("main .go").first.click()
         fine()
 
     page.goto(f"{address}/")
@@ -124,7 +124,7 @@ def test_another_language_by_a_button(study: Served, browser: Browser) -> None:
     expect(page.locator("html")).to_have_attribute("lang", "en")
     page.get_by_role("button", name="Deutsch").click()
     expect(page.locator("html")).to_have_attribute("lang", "de")
-    assert page.url.endswith("/consent")
+    expect(page).to_have_url(re.compile("/consent$"))
     context.close()
 
 
@@ -141,8 +141,5 @@ def test_two_experts_in_one_browser_do_not_answer_for_each_other(study: Served, 
     theirs.close()
     mine.close(run_before_unload=False)
     again = study.enter(context, first)
-    limit = time.monotonic() + 30
-    while study.numbers(first)["verdicts"] != {1: "no"}:  # it waited in the browser for its owner
-        assert time.monotonic() < limit
-        again.wait_for_timeout(50)
+    wait_for(again, lambda: study.numbers(first)["verdicts"] == {1: "no"})  # it waited in the browser for its owner
     context.close()

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.conftest import PATIENCE, wait_until
+from tests.browser.conftest import wait_until
 from tests.browser.experts import ready, served
 from tests.browser.pages import cut_drawings, drawn_notes, is_too_wide, keep, serious_complaints
 from tests.experiment.studies import starter_study
@@ -87,7 +87,6 @@ def test_the_entry_draws_for_the_width_that_it_has(page: Page) -> None:
 
 def test_aligned_lines_have_a_cue_where_they_go_on(browser: Browser, aligned: Server) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 844})
-    page.set_default_timeout(PATIENCE)
     page.goto(f"{aligned.address}/concordances/groups/400-1.1.1")
     cue = page.locator(".staves .cue")
     expect(cue).to_be_visible()
@@ -148,6 +147,7 @@ def test_all_of_a_trial_is_in_sight(browser: Browser, tmp_path: Path) -> None:
             page.locator(f'[data-candidate="{number}"] [data-verdict-button="resembles"]').first.tap()
         page.locator(".all-sorted button").tap()
         page.locator(".begin button").tap()
+        expect(page.locator("#list li")).to_have_count(1)
         whole(page)
         keep(page, "phone-ordering.png")
         context.close()

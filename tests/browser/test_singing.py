@@ -45,6 +45,14 @@ PHONE = (390, 844)
 IN_TUNE = replace(WHISTLER, note_error=10, wander=0)  # what is off here is off by hearing
 
 
+@pytest.fixture
+def scripts(same_page: Page) -> Page:
+    """A page for tests that only call functions of its scripts."""
+    if same_page.url == "about:blank":
+        same_page.goto("/about")
+    return same_page
+
+
 def heard_right(page: Page, performer: Performer, cents: float = 0.0) -> Counted:
     """Every tune, performed: what of it is heard right. `cents` puts every other note out of tune."""
     rng = np.random.default_rng(5)
@@ -77,23 +85,20 @@ def heard_right(page: Page, performer: Performer, cents: float = 0.0) -> Counted
         "whistle", "whistle that slides", "whistle in noise",
     ],
 )  # fmt: skip
-def test_share_of_notes_right(page: Page, performer: Performer, least: float) -> None:
-    page.goto("/about")
-    counted = heard_right(page, performer)
+def test_share_of_notes_right(scripts: Page, performer: Performer, least: float) -> None:
+    counted = heard_right(scripts, performer)
     assert counted.share >= least, counted
     assert counted.extra <= 0.05 * counted.notes, counted
 
 
 @pytest.mark.parametrize("cents", [-40, 40])
-def test_forty_cents_out_of_tune_are_still_the_same_notes(page: Page, cents: float) -> None:
-    page.goto("/about")
-    counted = heard_right(page, Performer(lowest=48, highest=48, note_error=5), cents)
+def test_forty_cents_out_of_tune_are_still_the_same_notes(scripts: Page, cents: float) -> None:
+    counted = heard_right(scripts, Performer(lowest=48, highest=48, note_error=5), cents)
     assert counted.errors == 0, counted
 
 
 @pytest.mark.parametrize("kind", ["nothing", "a moment", "zeros", "a level", "a click", "noise"])
-def test_what_is_no_melody_has_no_notes(page: Page, kind: str) -> None:
-    page.goto("/about")
+def test_what_is_no_melody_has_no_notes(scripts: Page, kind: str) -> None:
     click = np.zeros(RATE)
     click[RATE // 2] = 1.0
     sounds = {
@@ -104,15 +109,14 @@ def test_what_is_no_melody_has_no_notes(page: Page, kind: str) -> None:
         "a click": click,
         "noise": np.random.default_rng(4).normal(0, 0.1, 2 * RATE).clip(-1, 1),
     }
-    assert hear(page, sounds[kind].astype(np.float32)) == []
+    assert hear(scripts, sounds[kind].astype(np.float32)) == []
 
 
 @pytest.mark.parametrize("hertz", [75.0, 110.0, 440.0, 1760.0, 3900.0])
-def test_a_steady_tone_is_heard_to_a_hundredth_of_a_semitone(page: Page, hertz: float) -> None:
-    page.goto("/about")
+def test_a_steady_tone_is_heard_to_a_hundredth_of_a_semitone(scripts: Page, hertz: float) -> None:
     times = np.arange(RATE) / RATE
     tone = sum(0.2 / part * np.sin(2 * np.pi * hertz * part * times) for part in (1, 2, 3) if hertz * part < RATE / 4)
-    notes = hear(page, np.asarray(tone, dtype=np.float32))
+    notes = hear(scripts, np.asarray(tone, dtype=np.float32))
     assert len(notes) == 1
     assert notes[0]["heard"] == pytest.approx(69 + 12 * np.log2(hertz / 440), abs=0.01)
 
@@ -122,21 +126,19 @@ def _as_written(values: Sequence[float]) -> list[float]:
     return [value / values[0] for value in values]
 
 
-def test_a_rhythm_is_written_as_it_was_meant(page: Page) -> None:
+def test_a_rhythm_is_written_as_it_was_meant(scripts: Page) -> None:
     """An uneven tempo, and beats of two and of three parts."""
-    page.goto("/about")
     rng = np.random.default_rng(3)
     for meant in ([1, 1, 0.5, 0.5, 1, 1.5, 0.5, 2, 1], [1, 0.5, 1, 0.5, 0.5, 0.5, 0.5, 1.5, 1], [2, 1, 1, 1, 1, 2, 1]):
         seconds = 0.5 * np.exp(np.linspace(0, 0.25, len(meant))) * np.array(meant)
         times = np.concatenate([[0], np.cumsum(seconds)]) + rng.normal(0, 0.012, len(meant) + 1)
-        assert _as_written(values_tapped(page, times.tolist())) == _as_written(meant)
-    assert values_tapped(page, [1.0]) == []
-    assert values_tapped(page, []) == []
+        assert _as_written(values_tapped(scripts, times.tolist())) == _as_written(meant)
+    assert values_tapped(scripts, [1.0]) == []
+    assert values_tapped(scripts, []) == []
 
 
-def test_the_page_and_the_server_find_the_same_note_values(page: Page) -> None:
+def test_the_page_and_the_server_find_the_same_note_values(scripts: Page) -> None:
     """Uneven melodies of one to twenty notes, with rests and with a pause."""
-    page.goto("/about")
     rng = np.random.default_rng(1)
     for _ in range(60):
         count = int(rng.integers(1, 20))
@@ -144,31 +146,29 @@ def test_the_page_and_the_server_find_the_same_note_values(page: Page) -> None:
         lengths = lengths * 2 ** rng.laplace(0, 0.11, count) + 6 * (rng.random(count) < 0.02)
         onsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         offsets = onsets + lengths * rng.uniform(0.2, 1, count)
-        rows = values_sung(page, onsets.tolist(), offsets.tolist())
+        rows = values_sung(scripts, onsets.tolist(), offsets.tolist())
         onsets_found, durations = quarters_from_seconds(onsets, offsets)
         assert [quarters for quarters, _ in rows] == durations.tolist()
         assert np.cumsum([0, *map(sum, rows)])[:-1].tolist() == onsets_found.tolist()
 
 
 @pytest.mark.parametrize("semitones", [1, 2])
-def test_a_scoop_is_part_of_its_note(page: Page, semitones: float) -> None:
+def test_a_scoop_is_part_of_its_note(scripts: Page, semitones: float) -> None:
     """Every note begins too low for a tenth of a second, also where it is slurred to the one before."""
-    page.goto("/about")
     scooping = Performer(pace=(0.6, 0.65), note_error=5, scooped=1.0, scoop=100 * semitones, syllables=0)
-    counted = heard_right(page, scooping)
+    counted = heard_right(scripts, scooping)
     assert counted.share >= 0.95, counted
     assert counted.extra <= 0.05 * counted.notes, counted
 
 
-def test_a_quick_note_far_from_its_neighbours_is_no_scoop(page: Page) -> None:
-    page.goto("/about")
+def test_a_quick_note_far_from_its_neighbours_is_no_scoop(scripts: Page) -> None:
     script = """async quick => {
       const note = (first, end, heard) => ({ first, end, heard, isTied: first > 0 });
       const notes = [note(0, 40, 60), note(40, 50, quick), note(50, 90, 60)];
       return (await import("/static/segments.js")).withoutScoops(notes).length;
     }"""
-    assert page.evaluate(script, 65) == 3
-    assert page.evaluate(script, 61.9) == 2
+    assert scripts.evaluate(script, 65) == 3
+    assert scripts.evaluate(script, 61.9) == 2
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.conftest import PATIENCE
 from tests.web.catalogue import catalogue
 from tests.web.running import running
 
@@ -56,7 +55,6 @@ def visit(browser: Browser, below: str, size: tuple[int, int]) -> Iterator[Page]
     """A page that asks for nothing outside of its path."""
     width, height = size
     context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True)
-    context.set_default_timeout(PATIENCE)
     opened = context.new_page()
     asked: list[str] = []
     opened.on("request", lambda made: asked.append(made.url))
@@ -93,10 +91,11 @@ def test_several_collections(browser: Browser, several: str, size: tuple[int, in
         expect(page.locator("#own-list")).to_contain_text("(1)")
         page.get_by_role("link", name="All collections").click()
         page.get_by_role("link", name="starter", exact=True).click()
+        expect(page).to_have_url(f"{several}/starter/")
         expect(page.locator("form#search")).to_be_visible()
+        expect(page.locator("nav a").first).to_have_css("color", "rgb(122, 31, 43)")
+        page.wait_for_load_state()  # with the script that counts
         expect(page.locator("#own-list")).not_to_contain_text("(")  # each collection has its own
-        colour = page.locator("nav a").first.evaluate("each => getComputedStyle(each).color")
-        assert colour == "rgb(122, 31, 43)"
         for name in ("Imprint", "Privacy", "Accessibility"):
             page.get_by_role("link", name=name).click()
             expect(page.locator("h1")).to_have_text(name)
@@ -108,20 +107,20 @@ def test_search_explain_list_and_download(visiting: Page, below: str, tmp_path: 
     page.get_by_role("link", name="Greensleeves").click()
     first = page.locator("ol.cards > li.card").first
     expect(first).to_contain_text("Greensleeves")
-    assert page.url.startswith(f"{below}/?q=")
+    expect(page).to_have_url(re.compile(f"^{re.escape(below)}/[?]q="))
     first.get_by_role("button", name="Add to my list").click()
     with page.expect_download() as download:
         first.get_by_role("link", name="MIDI").click()
     download.value.save_as(tmp_path / "melody.mid")
     assert (tmp_path / "melody.mid").read_bytes()[:4] == b"MThd"
     first.get_by_role("link", name="Why?").click()
+    expect(page).to_have_url(re.compile(f"^{re.escape(below)}/explain[?]"))
     expect(page.locator("h1")).to_be_visible()
-    assert page.url.startswith(f"{below}/explain?")
     page.get_by_role("link", name="My list").click()
     expect(page.locator("[data-listed]")).to_have_count(1)
     page.locator("[data-listed]").get_by_role("link").first.click()
     expect(page.locator("h1")).to_contain_text("Greensleeves")
-    assert page.url.startswith(f"{below}/melodies/")
+    expect(page).to_have_url(re.compile(f"^{re.escape(below)}/melodies/"))
     page.get_by_role("link", name="Deutsch").click()
     expect(page.get_by_role("link", name="Meine Liste")).to_be_visible()
     page.get_by_role("link", name="Suchen", exact=True).click()
