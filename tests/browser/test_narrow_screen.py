@@ -22,6 +22,7 @@ from roslin.starter import tunes_path
 PHONE = (390, 844)
 TUNE = "'4xFFGA/AGFE/DDEF/4.F8E2E/4FFGA/AGFE/DDEF/4.E8D2D//'4EEFD/E8FG4FD/E8FG4FE/DE,2A/"
 phone = pytest.mark.parametrize("page", [PHONE], indirect=True, ids=["phone"])
+same_phone = pytest.mark.parametrize("same_page", [PHONE], indirect=True, ids=["phone"])
 
 
 def whole(page: Page) -> None:
@@ -29,7 +30,7 @@ def whole(page: Page) -> None:
     assert not is_too_wide(page), page.url
 
 
-@phone
+@same_phone
 @pytest.mark.parametrize(
     "path",
     [
@@ -40,21 +41,21 @@ def whole(page: Page) -> None:
         "/list?id=white-cockade&id=ode-to-joy",
     ],
 )
-def test_all_of_a_drawing_is_in_sight(page: Page, path: str) -> None:
-    page.goto(path)
-    expect(page.locator("figure.melody .drawing > svg:visible").first).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    whole(page)
-    page.locator(".cards, figure.melody").first.scroll_into_view_if_needed()
-    keep(page, f"phone-{path.split('?')[0].strip('/').split('/')[0] or 'results'}.png")
+def test_all_of_a_drawing_is_in_sight(same_page: Page, path: str) -> None:
+    same_page.goto(path)
+    expect(same_page.locator("figure.melody .drawing > svg:visible").first).to_be_visible()
+    same_page.wait_for_load_state("networkidle")
+    whole(same_page)
+    same_page.locator(".cards, figure.melody").first.scroll_into_view_if_needed()
+    keep(same_page, f"phone-{path.split('?')[0].strip('/').split('/')[0] or 'results'}.png")
 
 
-@phone
-def test_what_is_drawn_for_a_phone_is_large_enough_to_read(page: Page) -> None:
+@same_phone
+def test_what_is_drawn_for_a_phone_is_large_enough_to_read(same_page: Page) -> None:
     """Lines of the staff are at least four pixels apart: half of a printed page."""
-    page.goto(f"/?q={quote(TUNE)}")
-    expect(page.locator(".cards .card").first).to_be_visible()
-    apart = page.evaluate(
+    same_page.goto(f"/?q={quote(TUNE)}")
+    expect(same_page.locator(".cards .card").first).to_be_visible()
+    apart = same_page.evaluate(
         """[...document.querySelectorAll(".drawing > svg")].filter(one => one.checkVisibility()).map(one => {
           const lines = [...one.querySelectorAll(".staff > path")].map(each => each.getBoundingClientRect().top);
           return lines[1] - lines[0];

@@ -78,11 +78,11 @@ def test_a_keyboard_is_enough(page: Page) -> None:
     wait_until(page, "document.activeElement.id === 'results-heading'")
 
 
-@both
-def test_no_barriers(page: Page) -> None:
+@pytest.mark.parametrize("same_page", SIZES, indirect=True, ids=["desk", "phone"])
+def test_no_barriers(same_page: Page) -> None:
     for address in (f"{SEARCH}&only=century%3D18", "/?words=tune&only=key%3Dc"):
-        page.goto(address)
-        assert complaints(page) == []
+        same_page.goto(address)
+        assert complaints(same_page) == []
 
 
 def test_links_are_enough(browser: Browser, server: Server) -> None:
