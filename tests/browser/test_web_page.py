@@ -51,6 +51,15 @@ def test_play_a_tune_and_find_it(page: Page) -> None:
     expect(page.get_by_text("Play on the keys below")).to_be_visible()
 
 
+@pytest.mark.parametrize("page", [(1280, 900), (390, 844)], ids=["desk", "phone"], indirect=True)
+def test_a_link_to_a_search_shows_its_first_result(page: Page) -> None:
+    page.goto(f"/?q={quote(FRERE)}")
+    expect(page.locator("#results-heading")).to_be_in_viewport()
+    expect(page.locator(".cards h3").first).to_be_in_viewport()
+    page.goto("/")
+    expect(page.locator("h1")).to_be_in_viewport()
+
+
 def test_naturals_after_an_accidental_and_text_of_others(page: Page) -> None:
     page.goto("/")
     press(page, 60)
@@ -185,7 +194,7 @@ def test_how_far_a_slow_search_is(page: Page) -> None:
     assert bar.get_attribute("aria-valuenow") is None
     page.evaluate("say({ done: 0.25 })")
     expect(bar).to_have_attribute("aria-valuenow", "25")
-    expect(status).to_have_text("Searching, 25 %")
+    expect(status).to_have_text("Searching, 25%")
     expect(bar.locator("rect")).to_have_attribute("width", "25%")
     page.evaluate("say({ done: 1 })")
     expect(status).to_have_text("Drawing …")
