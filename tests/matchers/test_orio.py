@@ -13,7 +13,7 @@ from tests.matchers.melodies import CASTLE, TUNES, moved, random_melody
 from roslin import Melody, matcher
 from roslin.errors import ArgumentError, UnknownNameError
 from roslin.matchers import Orio
-from roslin.matchers.grams.orio import LEVELS, Level
+from roslin.matchers.grams.orio import LEVELS, Level, Pairs
 from roslin.represent.line import melodic_line, melodic_lines
 from roslin.represent.packed import pack
 
@@ -125,8 +125,8 @@ def test_the_symbols_of_a_level() -> None:
     assert [level.symbols for level in LEVELS] == [25, 9, 5, 3, 9, 5, 3, 225, 45, 9]
     assert [level.feature for level in LEVELS] == ["pitch"] * 4 + ["rhythm"] * 3 + ["both"] * 3
     leaps = Melody.from_notes([0, 1, 2, 4], [1, 1, 2, 1], [60, 80, 59, 59])
-    assert Level(intervals=(1, 5)).write(melodic_lines([leaps]))[:3].tolist() == [4, 0, 2]
-    assert Level(ratios=(1.0, 2.0)).write(melodic_lines([leaps]))[:3].tolist() == [2, 3, 1]
+    assert Level(intervals=(1, 5)).write(Pairs.of(melodic_lines([leaps])))[:3].tolist() == [4, 0, 2]
+    assert Level(ratios=(1.0, 2.0)).write(Pairs.of(melodic_lines([leaps])))[:3].tolist() == [2, 3, 1]
 
 
 def test_the_variants_of_roslin_castle_come_first() -> None:

@@ -20,19 +20,37 @@ void shared_gram_distances(int64_t grams, int64_t postings, int64_t counted, int
     }
 }
 
-void gram_cosines(int64_t grams, int64_t postings, int64_t number, const int64_t starts[grams],
+void gram_cosines(int64_t grams, int64_t postings, int64_t most_times, int64_t number, const int64_t starts[grams],
                   const int64_t stops[grams], const double weights[grams], const int32_t melodies[postings],
-                  const uint16_t times[postings], const double norms[number], double cosines[number]) {
+                  const uint16_t times[postings], const double growth[most_times + 1], const double norms[number],
+                  double cosines[number]) {
+    (void)most_times;
     for (int64_t d = 0; d < number; d++) cosines[d] = 0.0;
     for (int64_t k = 0; k < grams; k++) {
-        for (int64_t place = starts[k]; place < stops[k]; place++) {
-            double weight = weights[k];
-            if (times[place] > 1) weight *= 1.0 + log((double)times[place]);
-            cosines[melodies[place]] += weight;
-        }
+        double weight = weights[k];
+        for (int64_t place = starts[k]; place < stops[k]; place++)
+            cosines[melodies[place]] += weight * growth[times[place]];
     }
-    for (int64_t d = 0; d < number; d++)
-        if (norms[d] > 0.0) cosines[d] /= norms[d];
+    for (int64_t d = 0; d < number; d++) cosines[d] /= norms[d] > 0.0 ? norms[d] : 1.0;
+}
+
+void add_gram_cosines(int64_t grams, int64_t postings, int64_t most_times, int64_t number, const int64_t starts[grams],
+                      const int64_t stops[grams], const double weights[grams], const int32_t melodies[postings],
+                      const uint16_t times[postings], const double growth[most_times + 1], const double norms[number],
+                      double worth, bool is_stretched, double cosines[number], double scores[number],
+                      double found[number]) {
+    gram_cosines(grams, postings, most_times, number, starts, stops, weights, melodies, times, growth, norms, cosines);
+    double low = 1.0, high = 0.0;
+    for (int64_t d = 0; d < number && is_stretched; d++) {
+        low = cosines[d] < low ? cosines[d] : low;
+        high = cosines[d] > high ? cosines[d] : high;
+    }
+    if (high <= low) low = 0.0, high = 1.0; // cosines that are all the same stay as they are
+    double range = high - low;
+    for (int64_t d = 0; d < number; d++) {
+        found[d] += cosines[d] > 0.0 ? 1.0 : 0.0;
+        scores[d] += worth * (is_stretched ? (cosines[d] - low) / range : cosines[d]);
+    }
 }
 
 void phrase_distances(int64_t q, int64_t notes, int64_t lines, const int64_t query[q], const int64_t symbols[notes],

@@ -12,10 +12,20 @@ void shared_gram_distances(int64_t grams, int64_t postings, int64_t counted, int
                            const int32_t counts[counted], int32_t shared[number], double distances[number]);
 
 // Fill `cosines` with the cosine of the query of `orio` with each melody, 0 for one without grams. times[i] is how
-// often a gram is in a melody; weights[k] is the weight of a gram in the query, over the query's norm, times its rarity.
-void gram_cosines(int64_t grams, int64_t postings, int64_t number, const int64_t starts[grams],
+// often a gram is in a melody, which counts growth[times[i]] times; weights[k] is the weight of a gram in the query, over
+// the query's norm, times its rarity.
+void gram_cosines(int64_t grams, int64_t postings, int64_t most_times, int64_t number, const int64_t starts[grams],
                   const int64_t stops[grams], const double weights[grams], const int32_t melodies[postings],
-                  const uint16_t times[postings], const double norms[number], double cosines[number]);
+                  const uint16_t times[postings], const double growth[most_times + 1], const double norms[number],
+                  double cosines[number]);
+
+// The same, and add `worth` times each cosine to the score of its melody, and one to `found` where it is above 0. With
+// `is_stretched`, cosines count from 0 for the least to 1 for the largest.
+void add_gram_cosines(int64_t grams, int64_t postings, int64_t most_times, int64_t number, const int64_t starts[grams],
+                      const int64_t stops[grams], const double weights[grams], const int32_t melodies[postings],
+                      const uint16_t times[postings], const double growth[most_times + 1], const double norms[number],
+                      double worth, bool is_stretched, double cosines[number], double scores[number],
+                      double found[number]);
 
 // The distances of `rismonline` of a query of q symbols to many lines. `extra` is how many fewer symbols than notes a
 // line has: its last symbols are none.

@@ -62,6 +62,19 @@ _SMALLEST = np.finfo(np.float64).tiny  # to divide by in place of 0
 
 
 @dataclass(frozen=True, slots=True)
+class Pairs:
+    """Of each note of some lines and the next: the interval, and log2 of the ratio of their times."""
+
+    offsets: Numbers
+    intervals: Numbers
+    ratios: Floats
+
+    @classmethod
+    def of(cls, lines: Lines) -> Pairs:
+        return cls(lines.offsets, lines.intervals(), _ratios(lines))
+
+
+@dataclass(frozen=True, slots=True)
 class Level:
     """One way to write pairs of notes: where the classes of their intervals (semitones) and ratios (log2 r) begin.
 
@@ -84,13 +97,13 @@ class Level:
     def words(self) -> str:
         return f"{'pitch and rhythm' if self.feature == 'both' else self.feature} in {self.symbols} classes"
 
-    def write(self, lines: Lines) -> Numbers:
+    def write(self, pairs: Pairs) -> Numbers:
         """The symbol of each note of the lines with the next. It is meaningless at the last note of a line."""
-        symbols = np.zeros(len(lines.rows), np.int64)
+        symbols = np.zeros(len(pairs.intervals), np.int64)
         if self.intervals:
-            symbols = _classes(lines.intervals(), self.intervals)
+            symbols = _classes(pairs.intervals, self.intervals)
         if self.ratios:
-            symbols = symbols * (2 * len(self.ratios) + 1) + _classes(_ratios(lines), self.ratios)
+            symbols = symbols * (2 * len(self.ratios) + 1) + _classes(pairs.ratios, self.ratios)
         return symbols
 
 
@@ -111,10 +124,19 @@ LEVELS = (
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """The index of one level and length, and the norm of each melody's vector of weights."""
+    """The index of one level and length, and the norm of each melody's vector of weights.
+
+    A gram that occurs t times weighs `growth[t]` times as much as one that occurs once.
+    """
 
     index: GramIndex
+    growth: Floats
     norms: Floats
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16], Floats, Floats]:
+        """As kernels take them."""
+        return self.index.melodies, self.index.times, self.growth, self.norms
 
 
 @register
@@ -147,23 +169,25 @@ class Orio(Matcher):
             self._refuse("one of pitch, rhythm and both must be above 0")
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
-        asked, used = melodic_lines([query]), self._used
+        asked, used = Pairs.of(melodic_lines([query])), self._used
         total, score, found = 0.0, np.zeros(len(candidates)), np.zeros(len(candidates))
+        cosines = np.empty(len(candidates))
         for level, n in used:
-            cosines = _cosines(_grams(level, n, asked), self._list(candidates, level, n))
-            found += cosines > 0
-            weight = getattr(self, level.feature)
+            stored, weight = self._list(candidates, level, n), getattr(self, level.feature)
+            weighed = _weighed(*_counted(level, n, asked), stored)
+            kernels.add_gram_cosines(*weighed, *stored.arrays, weight, self.scale == "minmax", cosines, score, found)
             total += weight
-            score += weight * (_stretched(cosines) if self.scale == "minmax" else cosines)
         score /= total
         return rounded(np.maximum(1.0 - (score * found / len(used) if self.fusion == "mnz" else score), 0.0))
 
     def _explain(self, query: Melody, candidates: Packed, number: int) -> Explanation:
         both = both_lines(query, candidates, number)
+        asked, cosines = Pairs.of(both[0]), np.empty(len(candidates))
         start, steps, found, total = 0.0, list[Step](), 0, 0.0
         for level, n in self._used:
             stored, weight = self._list(candidates, level, n), getattr(self, level.feature)
-            cosines = _cosines(_grams(level, n, both[0]), stored)
+            weighed = _weighed(*_counted(level, n, asked), stored)
+            kernels.gram_cosines(*weighed, *stored.arrays, cosines)
             low, high = (cosines.min(), cosines.max()) if self.scale == "minmax" else (0.0, 1.0)
             low, high = (low, high) if high > low else (0.0, 1.0)
             shared = _shared(level, n, *both, stored, number)
@@ -185,50 +209,44 @@ class Orio(Matcher):
 
 
 def _make_list(level: Level, n: int, packed: Packed) -> _List:
-    index = _grams(level, n, melodic_lines(packed))
+    lines = melodic_lines(packed)
+    index = gram_index(lines, level.write(Pairs.of(lines)), level.symbols, n)
     holders = np.diff(index.starts)
-    rarity = np.log1p(len(packed) / holders)
-    weights = (1.0 + np.log(index.times, dtype=np.float64)) * np.repeat(rarity, holders)
-    return _List(index, np.sqrt(np.bincount(index.melodies, weights**2, minlength=len(packed))))
+    growth = 1.0 + np.log(np.arange(1, int(index.times.max(initial=0)) + 1))
+    growth = np.append(0.0, growth)  # a gram that does not occur
+    weights = growth[index.times] * np.repeat(np.log1p(len(packed) / holders), holders)
+    return _List(index, growth, np.sqrt(np.bincount(index.melodies, weights**2, minlength=len(packed))))
 
 
-def _grams(level: Level, n: int, lines: Lines) -> GramIndex:
-    return gram_index(lines, level.write(lines), level.symbols, n)
+def _counted(level: Level, n: int, pairs: Pairs) -> tuple[Numbers, Numbers]:
+    """The grams of one line, and how often each occurs."""
+    words = np.empty(max(len(pairs.intervals) - n, 0), np.int64)
+    kernels.gram_words(level.write(pairs), pairs.offsets, level.symbols, n, words)
+    return np.unique(words, return_counts=True)
 
 
-def _cosines(asked: GramIndex, stored: _List) -> Floats:
-    starts, stops, weights = _weighed(asked, stored)
-    cosines = np.empty(len(stored.norms))
-    kernels.gram_cosines(starts, stops, weights, stored.index.melodies, stored.index.times, stored.norms, cosines)
-    return cosines
-
-
-def _weighed(asked: GramIndex, stored: _List) -> tuple[Numbers, Numbers, Floats]:
-    """(starts, stops, weights) of the query's grams in the index. A weight is what it adds to a cosine times a norm."""
-    starts, stops = stored.index.find(asked.grams)
+def _weighed(grams: Numbers, times: Numbers, stored: _List) -> tuple[Numbers, Numbers, Floats]:
+    """(starts, stops, weights) of the query's grams in a list. A weight is what it adds to a cosine times a norm."""
+    starts, stops = stored.index.find(grams)
     rarity = np.log1p(len(stored.norms) / np.maximum(stops - starts, 1))
-    weights = (1.0 + np.log(asked.times, dtype=np.float64)) * rarity
+    weights = (1.0 + np.log(times, dtype=np.float64)) * rarity
     weights *= rarity / max(np.sqrt(np.sum(weights**2)), _SMALLEST)
     return starts, stops, weights
 
 
 def _shared(level: Level, n: int, query: Lines, candidate: Lines, stored: _List, number: int) -> tuple[Step, ...]:
     """The contribution of each shared gram to the cosine with candidate `number`."""
-    grams = _grams(level, n, query)
-    worth = dict(zip(grams.grams.tolist(), _weighed(grams, stored)[2].tolist(), strict=True))
-    asked, found = (runs(level.write(line)[:-1].tolist(), line.rows.tolist(), n) for line in (query, candidate))
+    grams, times = _counted(level, n, Pairs.of(query))
+    worth = dict(zip(grams.tolist(), _weighed(grams, times, stored)[2].tolist(), strict=True))
+    asked, found = (
+        runs(level.write(Pairs.of(line))[:-1].tolist(), line.rows.tolist(), n) for line in (query, candidate)
+    )
 
     def cosine(gram: Gram) -> float:
         code = reduce(lambda code, symbol: code * level.symbols + symbol, gram)
         return float(worth[code] * (1.0 + np.log(len(found[gram]))) / float(stored.norms[number]))
 
     return tuple(shared_runs(asked, found, cosine, lambda _: level.words))
-
-
-def _stretched(scores: Floats) -> Floats:
-    """From 0 for the least to 1 for the largest; scores that are all the same stay as they are."""
-    low, high = scores.min(initial=1.0), scores.max(initial=0.0)
-    return (scores - low) / (high - low) if high > low else scores
 
 
 def _classes(values: npt.NDArray[Any], limits: tuple[float, ...]) -> Numbers:
