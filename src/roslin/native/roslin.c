@@ -273,6 +273,34 @@ void self_scores(const encoded_melodies *melodies, const worth_tables *tables, i
     }
 }
 
+// -- scores as distances and as evidence ------------------------------------------------------------------------------
+
+// The score at which the distance of two melodies with these self-scores is 0: the longer one counts at most `cap` times
+// as much as the shorter.
+static inline double score_at_zero(double own, double other, double cap) {
+    double longer = own < other ? other : own, shorter = own < other ? own : other;
+    shorter = shorter < 1.0 ? 1.0 : shorter;
+    if (!(cap > 1.0)) return shorter;
+    double most_counted = cap * shorter;
+    return sqrt(shorter * (longer < most_counted ? longer : most_counted));
+}
+
+void scores_at_zero(int64_t count, const int32_t own[count], const int32_t others[count], double cap,
+                    double scores[count]) {
+    for (int64_t k = 0; k < count; k++) scores[k] = score_at_zero(own[k], others[k], cap);
+}
+
+void evidence(int64_t count, const int32_t scores[count], const int32_t others[count], const int32_t sizes[count],
+              int64_t own, int64_t parts_below, double cap, double of_distance, double found[count]) {
+    for (int64_t k = 0; k < count; k++) {
+        bool is_part = sizes[k] < parts_below;
+        double common = is_part ? others[k] : (double)own;
+        common = common < 1.0 ? 1.0 : common;
+        double share = scores[k] / score_at_zero(common, is_part ? common : others[k], cap);
+        found[k] = scores[k] + of_distance * common * (share - 1.0);
+    }
+}
+
 // -- the alignment itself ---------------------------------------------------------------------------------------------
 
 enum { PAIR, SKIP_MELODY, SKIP_QUERY, KINDS };

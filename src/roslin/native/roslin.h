@@ -51,6 +51,17 @@ bool align_each(const encoded_melodies *queries, const encoded_melodies *melodie
 // Write the score of each melody with itself, note on note: no alignment has to be searched for.
 void self_scores(const encoded_melodies *melodies, const worth_tables *tables, int32_t scores[melodies->count]);
 
+// Write the score of each pair of melodies with these self-scores at which their distance is 0. The longer melody counts
+// at most `cap` times as much as the shorter.
+void scores_at_zero(int64_t count, const int32_t own[count], const int32_t others[count], double cap,
+                    double scores[count]);
+
+// Write the evidence for melodies with these scores, self-scores and numbers of notes, for a query with the self-score
+// `own`: the score, less `of_distance` of what the distance takes off. A melody with fewer notes than `parts_below` is
+// judged by itself.
+void evidence(int64_t count, const int32_t scores[count], const int32_t others[count], const int32_t sizes[count],
+              int64_t own, int64_t parts_below, double cap, double of_distance, double found[count]);
+
 // Find the best alignment of a query with one melody: found[score, tempo, transposition, number of steps]. A step is
 // (kind, note of the query, note of the melody), from the first to the last. Kinds are 0: a pair, 1: a note of the
 // melody is skipped, 2: one of the query.

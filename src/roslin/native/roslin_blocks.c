@@ -322,23 +322,29 @@ static lengths lengths_of(const query_plan *plan, const block *melodies, int64_t
     return made;
 }
 
-// Write a price for each melody: of each length, or of each melody where there are too many.
+// Write a price for each melody: the only one, one of each length, or one of each melody where there are too many.
 static inline void put_prices(const lengths *known, const int16_t *prices, bool is_wide, int8_t *to) {
-    if (known->count <= ENTRIES) {
+    if (known->count == 1) {
+        shorts all = spread_short(prices[0]);
+        if (is_wide)
+            store_sums((int16_t *)to, (sums){all, all});
+        else
+            store_bytes(to, spread_byte((int8_t)prices[0]));
+    } else if (known->count <= ENTRIES) {
         split_table table = split(known->count, prices);
         put_entries(load_wide(&table), known->shorter, is_wide, to);
-        return;
+    } else {
+        int8_t lower[BYTES], upper[BYTES];
+        for (int64_t k = 0; k < BYTES; k++) {
+            lower[k] = (int8_t)(prices[k] & 255);
+            upper[k] = (int8_t)(prices[k] >> 8);
+        }
+        bytes low = load_bytes(lower), high = load_bytes(upper);
+        if (is_wide)
+            store_sums((int16_t *)to, (sums){join_low(low, high), join_high(low, high)});
+        else
+            store_bytes(to, low);
     }
-    int8_t lower[BYTES], upper[BYTES];
-    for (int64_t k = 0; k < BYTES; k++) {
-        lower[k] = (int8_t)(prices[k] & 255);
-        upper[k] = (int8_t)(prices[k] >> 8);
-    }
-    bytes low = load_bytes(lower), high = load_bytes(upper);
-    if (is_wide)
-        store_sums((int16_t *)to, (sums){join_low(low, high), join_high(low, high)});
-    else
-        store_bytes(to, low);
 }
 
 // The prices of what is left out before and after each column and each row.

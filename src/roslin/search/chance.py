@@ -155,6 +155,7 @@ class Null:
         self._known = dict[int, _Beginning]()
         self.size, self.lengths = size, np.array([*(each for each in _LADDER if each < size), size])
         self.thresholds = np.array([self.at(int(length)).threshold for length in self.lengths])
+        self._threshold_at = np.interp(np.arange(size + 1), self.lengths, self.thresholds)  # by notes in common
         whole = self.at(size)
         self.scale = whole.scale
         self._excess = np.sort(self.excess(whole.sample, self._sizes))
@@ -185,8 +186,8 @@ class Null:
 
     def excess(self, evidence: Distances, sizes: Scores) -> Distances:
         """By how much the evidence is above the threshold, for melodies of these numbers of notes."""
-        common = np.full(len(sizes), self.size) if self.chosen.place == "whole" else np.minimum(sizes, self.size)
-        return np.asarray(evidence - np.interp(common, self.lengths, self.thresholds))
+        common = self.size if self.chosen.place == "whole" else np.minimum(sizes, self.size)
+        return np.asarray(evidence - self._threshold_at[common])
 
     def rarity(self, excess: Distances) -> Distances:
         """-ln p: how rare it is that an unrelated melody has as much. It rises with the excess."""
@@ -202,11 +203,13 @@ class Null:
     def rarity_of_same(self, common: int) -> float:
         """-ln p of agreement on all of these notes: the most of any beginning, so more notes are never less certain."""
         best = 0.0
-        for length in range(3, min(common, _LONGEST_CHAIN) + 1):
+        for length in range(min(common, _LONGEST_CHAIN), 2, -1):
+            rarest = between(self.tails, length).rarest
+            if rarest <= best:  # as for the shortest beginnings
+                continue
             known = self.at(length)
             above = known.own - known.threshold
             if known.scale > 0 and above > 0:
-                rarest = between(self.tails, length).rarest
                 best = max(best, min(above / known.scale - float(np.log(TAIL_SHARE)), rarest))
         return best
 

@@ -36,7 +36,7 @@ from roslin.melody import Melody
 from roslin.native import kernels
 from roslin.represent.line import melodic_line
 from roslin.represent.packed import Packed
-from roslin.types import Distances, Floats, Ints
+from roslin.types import Distances, Floats, Ints, Scores
 from roslin.values.parameters import choice
 
 _LEAST_EVEN = 3  # from this many notes of equal length on, the rhythm of a query is ignored
@@ -109,24 +109,27 @@ class Roslin(Matcher):
         """Distances from scores and self-scores, in units. They fall where the score rises."""
         return np.clip(1.0 - scores / self._scale(own, others), 0.0, 1.0)
 
-    def _scale(self, own: int | Ints | Floats, others: Ints | Floats) -> Floats:
+    def _scale(self, own: int | Ints, others: Ints) -> Floats:
         """The score of each pair at which the distance is 0."""
-        shorter = np.maximum(np.minimum(own, others), 1).astype(np.float64)
-        longer = np.maximum(own, others).astype(np.float64)
-        if self.place in ("start", "end"):
-            return shorter
-        return np.sqrt(shorter * (np.minimum(longer, _CAP * shorter) if self.place == "anywhere" else longer))
+        scales, own = np.empty(len(others)), np.full(len(others), own, np.int32)
+        kernels.scores_at_zero(own, others, self._cap, scales)
+        return scales
 
-    def evidence(self, scores: Ints, own: int, size: int, others: Ints, sizes: Ints) -> Distances:
+    @property
+    def _cap(self) -> float:
+        """How many times the shorter of two self-scores the longer counts at most."""
+        return {"whole": np.inf, "anywhere": _CAP}.get(self.place, 1.0)
+
+    def evidence(self, scores: Scores, own: int, size: int, others: Scores, sizes: Ints) -> Distances:
         """The evidence for melodies with these scores, self-scores and numbers of notes, in units.
 
         It is the score, less a little of the distance, so that of melodies that agree as well the one of much the same
         length comes first. Only the part in common counts: a melody that is shorter than the query is judged by itself.
         """
-        is_part = (sizes < size) & (self.place != "whole")
-        common = np.maximum(np.where(is_part, others, own), 1).astype(np.float64)
-        scale = self._scale(common, np.where(is_part, common, others))
-        return np.asarray(scores + _OF_DISTANCE * common * (scores / scale - 1.0))
+        found = np.empty(len(scores))
+        parts_below = 0 if self.place == "whole" else size
+        kernels.evidence(scores, others, sizes, own, parts_below, self._cap, _OF_DISTANCE, found)
+        return found
 
     def own_score(self, query: Melody) -> int:
         """The score of the query with itself."""
