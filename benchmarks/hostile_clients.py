@@ -50,6 +50,7 @@ from urllib.parse import quote, urlencode
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.watching import status_of
+from tests.waiting import until
 from tests.web.running import Server, running
 
 from roslin import Collection
@@ -300,9 +301,7 @@ def served(folder: Path) -> Iterator[Server]:
     Collection.build(tunes_path(), collection).close()
     options = ("--host", "0.0.0.0", "--rate", "100000000")
     with running(collection, folder, *options, environment={**os.environ, "ROSLIN_CACHE_MEGABYTES": "0"}) as server:
-        limit = time.monotonic() + 180
-        while status_of(server.port, "/readyz") != 200 and time.monotonic() < limit:
-            time.sleep(0.2)
+        until(lambda: status_of(server.port, "/readyz") == 200, 180)
         for path, matcher in itertools.product(("/results", "/explain"), MATCHERS):
             asked = {"q": QUERIES[0], "matcher": matcher, "candidate": "frere-jacques"}
             status_of(server.port, f"{path}?{urlencode(asked)}")  # what is loaded once is no growth

@@ -65,7 +65,7 @@ def _look(port: int) -> float:
 
 def status_of(port: int, path: str) -> int:
     """The status of an answer; 0 where there was none."""
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=90) as connection:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         received = b""
         while part := connection.recv(65536):

@@ -20,7 +20,7 @@ from pathlib import Path
 import psycopg
 
 _USER = "postgres"
-_SECONDS = 60  # in which it starts, and ends
+_SECONDS = 120  # in which it starts, and ends
 
 
 def programs() -> Path | None:

@@ -6,10 +6,8 @@ import re
 import runpy
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +16,8 @@ from urllib.request import urlopen
 
 import pytest
 import typer
+from tests.ports import free_port
+from tests.waiting import until
 
 from roslin.cli import app
 from roslin.evaluate import MEASURES
@@ -324,21 +324,20 @@ def test_commands_of_the_readme(reader: Path) -> None:
     assert (reader / "my.concordances").is_dir()
 
 
+def is_well(port: int) -> bool:
+    with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/healthz", timeout=90) as answer:
+        return bool(answer.status == 200)
+    return False
+
+
 def assert_serves(command: list[str]) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with subprocess.Popen(
         [*command, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as server:
         try:
-            for _ in range(300):
-                with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/healthz", timeout=10) as answer:
-                    assert answer.status == 200
-                    return
-                assert server.poll() is None, "the server ended"
-                time.sleep(0.2)
-            pytest.fail("the server did not answer")
+            until(lambda: server.poll() is not None or is_well(port))
+            assert server.poll() is None, "the server ended"
         finally:
             server.terminate()
 

@@ -55,7 +55,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[Worker]:
-    with Worker() as made:
+    with Worker(90.0) as made:
         yield made
 
 
@@ -245,7 +245,7 @@ LENGTHS = [
 
 
 @pytest.mark.long
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.sampled_from(LENGTHS), st.integers(40, 90), st.booleans()), min_size=1, max_size=20),
     st.sampled_from(["3/4", "4/4", "6/8", "5/8", None]),

@@ -23,8 +23,9 @@ from urllib.request import HTTPSHandler, Request, build_opener
 
 import pytest
 from tests.harvest.test_harvest import RECORD, oai
+from tests.ports import free_port
 from tests.waiting import until
-from tests.web.running import free_port, running
+from tests.web.running import running
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -70,7 +71,7 @@ def started(*command: str, log: Path, address: str, **variables: str) -> Iterato
         yield
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=90)
 
 
 @contextmanager

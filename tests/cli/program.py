@@ -10,29 +10,38 @@ import os
 import sys
 import tempfile
 from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from subprocess import CompletedProcess
 
 from roslin.cli import main
 
-_IMPORTED = ["roslin.cli", "roslin.api", "roslin.matchers", "roslin.campaign", "roslin.report.campaign", "roslin.run"]
+_IMPORTED = ["roslin.cli", "roslin.api", "roslin.matchers", "roslin.campaign", "roslin.report.campaign"]
+_IMPORTED += ["roslin.concordances.join", "roslin.run"]
 
 
 def roslin(*arguments: object, code: int = 0, folder: Path | None = None) -> CompletedProcess[str]:
     """Run a command in a folder; it must end with this code, and without a traceback."""
-    words = [str(argument) for argument in arguments]
-    context = get_context("forkserver")
-    context.set_forkserver_preload(_IMPORTED)
     with tempfile.TemporaryDirectory() as place:
         out, error = Path(place) / "out", Path(place) / "error"
-        process = context.Process(target=_run, args=(words, folder, dict(os.environ), out, error))
-        process.start()
+        process = begun(*arguments, out=out, error=error, folder=folder)
         process.join()
         assert process.exitcode is not None
+        words = [str(argument) for argument in arguments]
         done = CompletedProcess(words, process.exitcode, out.read_text("utf-8"), error.read_text("utf-8"))
     assert done.returncode == code, (done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
     return done
+
+
+def begun(*arguments: object, out: Path, error: Path, folder: Path | None = None) -> BaseProcess:
+    """A command that has begun, and writes to two files."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(_IMPORTED)
+    words = [str(argument) for argument in arguments]
+    process = context.Process(target=_run, args=(words, folder, dict(os.environ), out, error))
+    process.start()
+    return process
 
 
 def _run(words: list[str], folder: Path | None, variables: dict[str, str], out: Path, error: Path) -> None:

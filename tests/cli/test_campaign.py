@@ -7,11 +7,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.cli.program import roslin
+from tests.waiting import until
 
 from roslin.matchers import MATCHERS
 from roslin.starter import truth_path, tunes_path
@@ -81,6 +82,32 @@ def test_several_truths(folder: Path) -> None:
     assert "ADR under 2 groupings" in (folder / "several" / "report.html").read_text("utf-8")
 
 
+# A matcher that answers some queries, and the others when a file is there: the campaign is in the middle until then.
+HELD = """
+from collections.abc import Iterator
+from pathlib import Path
+import roslin
+
+asked = 0
+
+@roslin.register_matcher
+def held(query, melodies):
+    global asked
+    asked += 1
+    while asked > 12 and not Path("go-on").exists():
+        time.sleep(0.01)
+    return [abs(len(query) - len(each)) for each in melodies]
+"""
+
+
+@pytest.fixture
+def held(folder: Path) -> Iterator[Path]:
+    plugin = folder / "held.py"
+    plugin.write_text(HELD)
+    yield plugin
+    (folder / "go-on").unlink(missing_ok=True)
+
+
 def kept(path: Path) -> list[tuple[str, float]]:
     """What is finished, and how long it took."""
     if not path.exists():
@@ -95,19 +122,20 @@ def kept(path: Path) -> list[tuple[str, float]]:
 
 
 @pytest.mark.kills
-def test_killed_in_the_middle(folder: Path) -> None:
-    arguments = ("campaign", "starter.roslin", "--truth", truth_path(), "--matcher", "dp", "--matcher", "emd", "-k", 9)
-    names = ("campaign.json", "runs/dp.run", "runs/emd.run")
-    roslin(*arguments, "-o", "whole", folder=folder)
+def test_killed_in_the_middle(folder: Path, held: Path) -> None:
+    matchers = ("--plugin", held, "--matcher", "dp", "--matcher", "held")
+    arguments = ("campaign", "starter.roslin", "--truth", truth_path(), *matchers, "-k", 9)
+    names = ("campaign.json", "runs/dp.run", "runs/held.run")
     process = subprocess.Popen([*PROGRAM, *map(str, arguments), "-o", "killed"], cwd=folder, stderr=subprocess.DEVNULL)
     finished = folder / "killed" / "finished.sqlite"
-    while len(kept(finished)) < 20 and process.poll() is None:  # all of dp, and something of emd
-        time.sleep(0.01)
+    until(lambda: len(kept(finished)) >= 20 or process.poll() is not None)  # all of dp, and something of the other
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     before = kept(finished)
     assert 20 <= len(before) < 36
     assert not (folder / "killed" / "campaign.json").exists()
+    (folder / "go-on").touch()
+    roslin(*arguments, "-o", "whole", folder=folder)
     roslin(*arguments, "-o", "killed", folder=folder)
     assert set(before) <= set(kept(finished))  # with the times of the first start: nothing of it was done again
     for name in names:
@@ -115,8 +143,9 @@ def test_killed_in_the_middle(folder: Path) -> None:
 
 
 @pytest.mark.kills
-def test_an_interrupt_says_that_nothing_is_lost(folder: Path) -> None:
-    arguments = ("campaign", "starter.roslin", "--truth", truth_path(), "--matcher", "emd", "-o", "stopped")
+def test_an_interrupt_says_that_nothing_is_lost(folder: Path, held: Path) -> None:
+    matchers = ("--plugin", held, "--matcher", "held")
+    arguments = ("campaign", "starter.roslin", "--truth", truth_path(), *matchers, "-o", "stopped")
     process = subprocess.Popen(
         [*PROGRAM, *map(str, arguments)],
         cwd=folder,
@@ -125,8 +154,7 @@ def test_an_interrupt_says_that_nothing_is_lost(folder: Path) -> None:
         # A shell that runs the tests in the background has them ignore interrupts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    while not kept(folder / "stopped" / "finished.sqlite") and process.poll() is None:
-        time.sleep(0.01)
+    until(lambda: kept(folder / "stopped" / "finished.sqlite") or process.poll() is not None)
     process.send_signal(signal.SIGINT)
     said = "finished parts are saved in stopped; the same command continues from there\nroslin: stopped\n"
     assert process.communicate()[1] == said

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.program import roslin
+from tests.waiting import until
 
 from roslin.cli import app
 from roslin.collection.filters import FILTERS
@@ -618,13 +619,20 @@ def test_matchers() -> None:
 # -- terminals --------------------------------------------------------------------------------------------------------
 
 
+AT_ONCE = """
+from roslin.cli import main, output
+output._BAR_AFTER_SECONDS = 0
+main()
+"""
+
+
 @pytest.mark.long
 def test_a_progress_bar_on_a_terminal_and_none_elsewhere(tmp_path: Path) -> None:
     source = tmp_path / "many.jsonl"
-    lines = (json.dumps({"id": f"m{k}", "pae": "'4CDEF/GABC/2DE/1F//"}) for k in range(12_000))
+    lines = (json.dumps({"id": f"m{k}", "pae": "'4CDEF/GABC/2DE/1F//"}) for k in range(2_000))
     source.write_text("\n".join(lines))
     master, slave = pty.openpty()
-    command = [sys.executable, "-m", "roslin", "collection", "build", str(source), str(tmp_path / "x.roslin")]
+    command = [sys.executable, "-c", AT_ONCE, "collection", "build", str(source), str(tmp_path / "x.roslin")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=slave, text=True) as process:
         os.close(slave)
         shown = b""
@@ -637,10 +645,10 @@ def test_a_progress_bar_on_a_terminal_and_none_elsewhere(tmp_path: Path) -> None
                 break
             shown += block
         assert process.stdout is not None
-        assert process.stdout.read() == "12000 melodies taken; 0 refused\n"
+        assert process.stdout.read() == "2000 melodies taken; 0 refused\n"
     os.close(master)
     assert re.search(rb"Reading: many.jsonl", shown)
-    assert roslin("collection", "build", source, tmp_path / "x.roslin").stderr == ""
+    assert subprocess.run(command, capture_output=True, check=True).stderr == b""
 
 
 def test_an_interrupt_while_an_object_is_cleared_away_is_not_lost() -> None:
@@ -678,8 +686,7 @@ def test_an_interrupted_build_leaves_nothing_behind(tmp_path: Path) -> None:
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
-        while not list(target.glob(".new-*/notes.raw")):
-            assert process.poll() is None
+        until(lambda: list(target.glob(".new-*/notes.raw")) or process.poll() is not None)
         process.send_signal(signal.SIGINT)
         out, error = process.communicate()
     assert (process.returncode, out, error) == (130, "", "roslin: stopped\n")

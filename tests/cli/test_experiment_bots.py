@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.experiment.rehearsing import opened
 from tests.experiment.studies import small_study
+from tests.ports import free_port
 from typer.testing import CliRunner
 
 from roslin.cli import app
@@ -50,7 +51,7 @@ def test_bots_go_through_a_copy_that_is_kept_where_asked(study: Path, tmp_path: 
 
 
 def test_bots_may_take_part_in_the_study_itself(study: Path, tmp_path: Path) -> None:
-    with serving(study, tmp_path / "server.log") as (address, _):
+    with serving(study, tmp_path / "server.log", port=free_port()) as (address, _):
         command = ["experiment", "bots", str(study), "-n", "1", "--quit", "0", "--address", address]
         result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output

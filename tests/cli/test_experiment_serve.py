@@ -18,7 +18,7 @@ from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
 
 import pytest
 from tests.experiment.studies import SMALL, small_study, study_text
-from tests.web.running import free_port
+from tests.ports import free_port
 from typer.testing import CliRunner, Result
 
 from roslin.cli import app, main
@@ -127,10 +127,10 @@ def running(folder: Path, *arguments: object) -> Iterator[tuple[subprocess.Popen
 
 
 def _opened(address: str, browser: OpenerDirector, process: subprocess.Popen[str]) -> str:
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + 90
     while True:
         try:
-            with browser.open(address, timeout=10) as answer:
+            with browser.open(address, timeout=90) as answer:
                 return str(answer.read().decode())
         except (URLError, OSError):
             assert process.poll() is None
@@ -147,7 +147,7 @@ def test_a_study_served_by_two_processes(folder: Path, tmp_path: Path) -> None:
         for _ in range(4):
             assert 'name="agree"' in _opened(link, browser, process)
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=30)
+        process.wait(timeout=90)
         said = log.read_text()
     assert f"Dashboard: http://127.0.0.1:{port}/study" in said
     assert "drawing 28 melodies" in said
@@ -169,7 +169,7 @@ def test_trying_a_study_leaves_nothing_behind(tmp_path: Path) -> None:
         assert 'name="agree"' in _opened(link, browser, process)
         assert list((tmp_path / "temporary").glob("roslin-try-*"))
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=30)
+        process.wait(timeout=90)
         assert "Nothing is saved" in log.read_text()
     assert list((tmp_path / "temporary").glob("roslin-try-*")) == []
     assert {path.name for path in tmp_path.iterdir()} == {"study.toml", "server.log", "temporary"}

@@ -9,6 +9,15 @@ import pytest
 
 from roslin import Collection, Melody
 from roslin.distributed import Cluster, ClusterWork
+from roslin.distributed import cluster as cluster_module
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient() -> Iterator[None]:
+    """A scheduler on a busy computer may take some time to answer."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster_module, "_CONNECT_S", 20.0)
+        yield
 
 
 @pytest.fixture(scope="module", params=[2, 4])

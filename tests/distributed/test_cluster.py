@@ -76,7 +76,7 @@ class Running:
     def end(self) -> None:
         for each in self.processes:
             each.terminate()
-            each.wait(timeout=60)
+            each.wait(timeout=90)
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_nobody_at_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_command_says_it_in_one_line(starter: Collection, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "roslin", "concordances", str(starter.path), "--dask", "tcp://127.0.0.1:9"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.splitlines() == [
         "roslin: no scheduler answers at tcp://127.0.0.1:9; is there a `dask scheduler`, and is the address right?"

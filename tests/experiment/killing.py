@@ -19,11 +19,11 @@ from pathlib import Path
 
 from tests.experiment.bots import Bots, run_bots
 from tests.experiment.visits import Visit
+from tests.ports import free_port
 
 from roslin.errors import NotKeptError
 from roslin.experiment.study_store import StudyExpert
 from roslin.web.experiment.app import serve_study
-from roslin.web.experiment.rehearsal import free_port
 from roslin.web.experiment.study import ExperimentSettings, OpenStudy
 
 _STARTS_WITHIN = 120

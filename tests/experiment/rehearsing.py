@@ -12,6 +12,7 @@ import numpy as np
 from tests.experiment.bots import Bots, run_bots
 from tests.experiment.studies import study_text
 from tests.experiment.visits import Audit, Habits, Visit, audit
+from tests.ports import free_port
 
 from roslin import load
 from roslin.experiment.bots import Population
@@ -41,7 +42,8 @@ def rehearsed(
     """Simulated participants under stress, who go through a study on a separate server."""
     truth = read_truth(truth_path())
     options = ("--database", database)
-    with serving(folder, folder.parent / "server.log", *options) as (address, _), opened(folder, database) as study:
+    log, port = folder.parent / "server.log", free_port()
+    with serving(folder, log, *options, port=port) as (address, _), opened(folder, database) as study:
         population = Population(study.plan, truth, model, noise, SEED)
         links = [(expert.name, study.link(expert, address)) for expert in study.store.invite(count, source="bot")]
         visits = asyncio.run(run_bots(Bots(address, population, key_of(study), habits, SEED), links))

@@ -10,10 +10,11 @@ import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from tests.experiment.bots import Bots
+from tests.experiment.bots import Answer, Bots, Tab
 from tests.experiment.killing import KillableServer, keep_busy, quiet_settings
 from tests.experiment.studies import small_study
 from tests.experiment.visits import Habits, audit
@@ -87,8 +88,18 @@ def test_connections_to_the_database_are_cut(tmp_path: Path, postgresql: Cluster
     assert not found.is_bad, found
 
 
-def test_a_full_disk_is_an_error_for_the_expert_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_for_the_expert_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The server can write to no file for a while; then it can again."""
+    statuses, ask = set[int](), Tab.ask
+
+    async def noted(*asked: Any, **options: Any) -> Answer:
+        answer = await ask(*asked, **options)
+        statuses.add(answer.status)
+        return answer
+
+    monkeypatch.setattr(Tab, "ask", noted)
     database = tmp_path / "full.db"
     with at_work(tmp_path, f"sqlite:///{database}") as (study, server, bots):
 
@@ -97,7 +108,9 @@ def test_a_full_disk_is_an_error_for_the_expert_and_loses_nothing(tmp_path: Path
             process = server.process.pid
             assert process is not None
             resource.prlimit(process, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-            await asyncio.sleep(1)  # so long nothing can be written
+            async with asyncio.timeout(90):
+                while 503 not in statuses:  # until then nothing can be written
+                    await asyncio.sleep(0.1)
             resource.prlimit(process, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             await until_kept(study, WORK + 20)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +209,7 @@ def test_nobody_waits_for_the_live_overview(store: EventStore, monkeypatch: pyte
     original = findings_in_turn
 
     def slow(*args: Any) -> Any:
-        go_on.wait(60)
+        go_on.wait(600)
         yield from original(*args)
 
     monkeypatch.setattr(overview_module, "findings_in_turn", slow)
@@ -245,9 +244,7 @@ def test_it_rests_between(store: EventStore) -> None:
     live = LiveOverview(store, rest_seconds=3600)
     assert live.seen(60).is_current
     store.invite()
-    began = time.monotonic()
-    assert not live.seen(60).is_current
-    assert time.monotonic() - began < 30  # it does not even wait
+    assert not live.seen(86_400).is_current  # it does not even wait
 
 
 def test_drawings_have_every_query_and_no_style_of_their_own(store: EventStore) -> None:

@@ -499,7 +499,7 @@ _MOVES = st.lists(
 
 
 @pytest.mark.long
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(moves=_MOVES)
 def test_whatever_happens_the_log_has_no_gaps_and_the_trials_follow_from_it(
     tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[int, str]]

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-TIME_LIMIT_SECONDS = 20.0
+TIME_LIMIT_SECONDS = 90.0
 
 
 class OracleError(Exception):

@@ -55,7 +55,7 @@ def test_ties_at_no_cost_are_solved_once_for_each_tempo() -> None:
     setting, document = Setting(tempos=(1.0, 2.0)), few_pitches(np.random.default_rng(5), 3000)
     points = point_sets([Melody.from_notes([0], [1], [60]), document], weight=setting.weight)
     pair = pair_of(Query.of(points, setting), Document.of(points, 1, setting), setting)
-    counts, began = np.zeros(1, np.int64), time.monotonic()
+    counts, began = np.zeros(1, np.int64), time.process_time()
     assert coincident(pair, counts=counts)[0] == 0.0
     assert counts[0] <= 2
-    assert time.monotonic() - began < 10, "a limit of health, not of speed"
+    assert time.process_time() - began < 60, "a limit of health, not of speed"

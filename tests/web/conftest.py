@@ -18,7 +18,7 @@ from roslin.web.settings import Settings
 # Plug-ins for servers that tests start. Whoever looks for doctests in them would register them for all tests.
 collect_ignore = ["hostile_format.py", "slow_matchers.py"]
 
-QUIET: Any = {"log_requests": False, "search_seconds": 600}
+QUIET: Any = {"log_requests": False, "search_seconds": 600, "reading_seconds": 600}
 
 
 @pytest.fixture(scope="session")

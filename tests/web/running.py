@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import urlopen
 
-_STARTS_WITHIN = 60
+from tests.ports import free_port
+from tests.waiting import until
+
+_SECONDS = 90  # in which it starts, and ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,7 @@ class Server:
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=30)
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
+        return self.process.wait(timeout=_SECONDS)
 
 
 @contextmanager
@@ -64,19 +57,20 @@ def running(
         if process.poll() is None:
             process.terminate()
             try:
-                process.wait(timeout=20)
+                process.wait(timeout=_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
 
 
 def _wait_for(server: Server) -> None:
-    limit = time.monotonic() + _STARTS_WITHIN
-    while time.monotonic() < limit:
-        assert server.process.poll() is None, server.log.read_text()
-        try:
-            with urlopen(f"{server.address}/healthz", timeout=5):
-                return
-        except (URLError, OSError):
-            time.sleep(0.1)
-    raise AssertionError(f"the server did not start: {server.log.read_text()}")
+    until(lambda: server.process.poll() is not None or _is_well(server))
+    assert server.process.poll() is None, server.log.read_text()
+
+
+def _is_well(server: Server) -> bool:
+    try:
+        with urlopen(f"{server.address}/healthz", timeout=_SECONDS):
+            return True
+    except OSError:
+        return False

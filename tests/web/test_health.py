@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.waiting import until
 
 from roslin.api import Collection
 from roslin.search import search as search_once
@@ -27,7 +27,7 @@ def go_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
     def held(original: Callable[..., Any]) -> Callable[..., Any]:
         def search(*given: Any, **named: Any) -> Any:
-            event.wait(60)
+            event.wait(600)
             return original(*given, **named)
 
         return search
@@ -51,9 +51,7 @@ def test_it_is_told_while_more_search_than_there_are_threads(settings: Settings,
         for thread in threads:
             thread.start()
             stack.callback(thread.join)
-        limit = time.monotonic() + 30
-        while client.app.state.library.searching < 2 and time.monotonic() < limit:  # type: ignore[attr-defined]
-            time.sleep(0.01)
+        until(lambda: client.app.state.library.searching >= 2)  # type: ignore[attr-defined]
         for _ in range(5):
             assert client.get("/healthz").json()["searching"] == 2
             assert client.get("/api/read", params={"q": FRERE, "format": "midi"}).status_code == 200
@@ -69,7 +67,7 @@ def test_what_the_last_look_found_is_told(settings: Settings, monkeypatch: pytes
     def look(self: library_module.Health) -> int:
         looked.append(1)
         if len(looked) > 1:
-            go_on.wait(60)
+            go_on.wait(600)
         return original(self)
 
     monkeypatch.setattr(library_module.Health, "_open", look)

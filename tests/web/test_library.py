@@ -40,7 +40,7 @@ class Made:
     def make(self, outcome: Callable[[int], str]) -> str:
         self.called += 1
         number = self.called
-        assert self.release.wait(60)
+        assert self.release.wait(600)
         return outcome(number)
 
     def all_at_once(self, library: Library, outcome: Callable[[int], str]) -> list[str]:
@@ -56,7 +56,7 @@ class Made:
         with ThreadPoolExecutor(TOGETHER) as pool:
             answers = pool.map(ask, range(TOGETHER))
             for _ in range(TOGETHER):
-                assert self.asking.acquire(timeout=60)
+                assert self.asking.acquire(timeout=600)
             self.release.set()
             return list(answers)
 
@@ -111,7 +111,7 @@ class Counted(Matcher):
 
     def _distances(self, query: Melody, candidates: Packed) -> Distances:
         self.asked.append(str(query.id))
-        assert self.release.wait(60)
+        assert self.release.wait(600)
         return np.arange(len(candidates), dtype=np.float64)
 
 
@@ -128,7 +128,7 @@ def test_ten_equal_searches_at_once_compare_once(library: Library) -> None:
     with ThreadPoolExecutor(TOGETHER) as pool:
         found = pool.map(ask, range(TOGETHER))
         for _ in range(TOGETHER):
-            assert asking.acquire(timeout=60)
+            assert asking.acquire(timeout=600)
         Counted.release.set()
         lists = list(found)
     assert len(Counted.asked) == 1

@@ -32,7 +32,7 @@ def harmful(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setenv(VARIABLE, str(HOSTILE))
     monkeypatch.setenv("ROSLIN_HOSTILE", str(tmp_path))  # a file for each reader that reads for ever
     READERS.close()  # those that start now know it
-    yield Settings(str(starter), log_requests=False, reading_seconds=60.0)
+    yield Settings(str(starter), log_requests=False, reading_seconds=600.0)
     READERS.close()
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
@@ -20,13 +21,15 @@ from tests.web.running import Server, running
 pytestmark = pytest.mark.long
 
 MATCHERS = Path(__file__).with_name("slow_matchers.py")
-# Far from what it takes (5 seconds), and from what it must not take (a minute): the computer may be busy.
-SOON = 20.0
+# Far from what it takes (25 seconds), and from what it must not take (ten minutes): the computer may be busy.
+SOON = 90.0
 
 
-@pytest.fixture
-def server(starter: Path, tmp_path: Path) -> Iterator[Server]:
-    with running(starter, tmp_path, "--plugin", str(MATCHERS)) as started:
+@pytest.fixture(params=[20])
+def server(request: pytest.FixtureRequest, starter: Path, tmp_path: Path) -> Iterator[Server]:
+    """A server that leaves so many seconds to requests in hand."""
+    environment = {**os.environ, "ROSLIN_TEST_GRACE": str(request.param), "ROSLIN_TEST_GO": str(tmp_path / "go")}
+    with running(starter, tmp_path, "--plugin", str(MATCHERS), environment=environment) as started:
         yield started
 
 
@@ -35,21 +38,20 @@ class Asked:
 
     def __init__(self, server: Server, matcher: str):
         self.status, self.answer = 0, b""
-        self._address = f"{server.address}/api/search?q=%274CDE&matcher={matcher}"
-        self._thread = threading.Thread(target=self._ask)
+        self._connection = HTTPConnection("127.0.0.1", server.port, timeout=600)
+        self._connection.request("GET", f"/api/search?q=%274CDE&matcher={matcher}")
+        searching(server)  # a server that answers this has taken the connection before
+        self._thread = threading.Thread(target=self._hear)
         self._thread.start()
 
-    def _ask(self) -> None:
-        try:
-            with urlopen(self._address, timeout=60) as answer:
-                self.status, self.answer = answer.status, answer.read()
-        except HTTPError as error:
-            self.status, self.answer = error.code, error.read()
-        except OSError:
-            pass
+    def _hear(self) -> None:
+        with suppress(OSError, HTTPException):
+            answer = self._connection.getresponse()
+            self.status, self.answer = answer.status, answer.read()
+        self._connection.close()
 
     def wait(self) -> None:
-        self._thread.join(60)
+        self._thread.join(SOON)
 
 
 def searching(server: Server) -> int:
@@ -62,31 +64,32 @@ def searching(server: Server) -> int:
 def is_closed(server: Server) -> bool:
     """Whether it takes no new connections."""
     try:
-        socket.create_connection(("127.0.0.1", server.port), timeout=60).close()
+        socket.create_connection(("127.0.0.1", server.port), timeout=SOON).close()
     except ConnectionRefusedError:
         return True
     return False
 
 
-def ended(server: Server) -> tuple[int, float]:
-    """The exit code after SIGTERM, and how many seconds it took."""
-    began = time.monotonic()
+def ended(server: Server) -> int:
+    """The exit code after SIGTERM; it fails if the end does not come soon."""
     server.process.send_signal(signal.SIGTERM)
-    return server.process.wait(timeout=60), time.monotonic() - began
+    return server.process.wait(timeout=SOON)
 
 
-def test_work_in_hand(server: Server) -> None:
+def test_work_in_hand(server: Server, tmp_path: Path) -> None:
     until(lambda: searching(server) == 0)
-    long = Asked(server, "minute")
+    long = Asked(server, "minutes")
     until(lambda: searching(server) == 1)
     short = Asked(server, "moment")
     waiting = Asked(server, "dp")  # for one of the two that may search at a time
-    until(lambda: searching(server) >= 2)
-    code, seconds = ended(server)
+    until(lambda: searching(server) == 2)
+    server.process.send_signal(signal.SIGTERM)
+    until(lambda: is_closed(server))
+    (tmp_path / "go").touch()
+    code = server.process.wait(timeout=SOON)
     for each in (long, short, waiting):
         each.wait()
     assert code == 0
-    assert seconds < SOON
     assert long.status == 503
     assert json.loads(long.answer)["error"] == {
         "code": "unavailable",
@@ -102,28 +105,27 @@ def test_work_in_hand(server: Server) -> None:
     assert sorted(statuses) == sorted([200, 503, waiting.status])
 
 
+@pytest.mark.parametrize("server", [600], indirect=True)
 def test_a_second_signal_ends_it_at_once(server: Server) -> None:
     until(lambda: searching(server) == 0)
-    asked = Asked(server, "minute")
+    asked = Asked(server, "minutes")
     until(lambda: searching(server) == 1)
     server.process.send_signal(signal.SIGTERM)
     until(lambda: is_closed(server))
     assert server.process.poll() is None  # it is still polite
-    code, seconds = ended(server)
-    assert (code, seconds < 4) == (0, True)
+    assert ended(server) == 0
     asked.wait()
     assert "Traceback" not in server.log.read_text()
 
 
 def test_several_processes(starter: Path, tmp_path: Path) -> None:
     with running(starter, tmp_path, "--plugin", str(MATCHERS), "--workers", "2") as server:
-        asked = [Asked(server, "minute") for _ in range(3)]
+        asked = [Asked(server, "minutes") for _ in range(3)]
         until(lambda: searching(server))
-        code, seconds = ended(server)
+        code = ended(server)
         for each in asked:
             each.wait()
     assert code == 0
-    assert seconds < SOON
     assert {each.status for each in asked} <= {503, 0}  # 0: it had not come in yet
     assert 503 in {each.status for each in asked}
     assert "Traceback" not in server.log.read_text()
@@ -142,4 +144,4 @@ def test_nothing_is_left_behind(server: Server) -> None:
     children = children_of(server)
     server.process.kill()
     server.process.wait()
-    until(lambda: not [each for each in children if Path(f"/proc/{each}").exists()], SOON)
+    until(lambda: not [each for each in children if Path(f"/proc/{each}").exists()])
