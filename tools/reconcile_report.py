@@ -49,15 +49,18 @@ def main() -> None:
     print(f"On the processor: {processor / count * 1000:.0f} s")
 
 
-def held_out(count: int, data: Path, folder: Path) -> tuple[list[dict[str, Any]], Path]:
-    """Incipits of this many records, and a collection of all other records."""
+def held_out(count: int, data: Path, folder: Path, among: int | None = None) -> tuple[list[dict[str, Any]], Path]:
+    """Incipits of this many records, and a collection of all other records, or of this many other incipits."""
     with gzip.open(data / "rism" / "incipits.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     by_record = {record_of(row["id"]): row for row in rows if sum(map(str.isalpha, row["pae"])) >= LEAST_NOTES}
     cells = random.Random(SEED).sample([row for row in by_record.values() if not is_nobody(row["composer"])], count)
     taken = {record_of(row["id"]) for row in cells}
     source, path = folder / "others.jsonl", folder / "others.roslin"
-    source.write_text("".join(json.dumps(row) + "\n" for row in rows if record_of(row["id"]) not in taken), "utf-8")
+    others = [row for row in rows if record_of(row["id"]) not in taken]
+    if among is not None:
+        others = random.Random(SEED).sample(others, among)
+    source.write_text("".join(json.dumps(row) + "\n" for row in others), "utf-8")
     Collection.build(source, path).close()
     return cells, path
 

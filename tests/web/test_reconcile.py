@@ -98,11 +98,12 @@ def test_a_session_of_openrefine(client: TestClient) -> None:
 
 @pytest.mark.long
 def test_a_session_of_a_thousand_cells(data_folder: Path, tmp_path: Path) -> None:
-    """The same requests about 1,000 incipits of RISM, whose records are not in the collection.
+    """The same requests about 1,000 incipits of RISM, in a collection of 9,000 incipits of other records.
 
-    Of 189 automatic matches with a composer, 184 have that of the cell (dev/measurements/reconciliation.md).
+    Of 79 automatic matches with a composer, 77 have that of the cell. Among all other records they are 184 of 189
+    (dev/measurements/reconciliation.md), which takes twice as long.
     """
-    cells, path = held_out(1000, data_folder, tmp_path)
+    cells, path = held_out(1000, data_folder, tmp_path, among=9000)
     column = [text_of(row) for row in cells]
     matches: dict[int, str] = {}
     unread = []
@@ -134,8 +135,8 @@ def test_a_session_of_a_thousand_cells(data_folder: Path, tmp_path: Path) -> Non
             composers |= {id: row["composer"][0]["str"] if row["composer"] else None for id, row in rows.items()}
     right = Counter(is_right(cells[place], composers[id]) for place, id in matches.items())
     assert [cell[:8] for cell in unread] == ["%G-2 Si "]
-    assert right[True] >= 180
-    assert right[False] <= 5
+    assert right[True] >= 75
+    assert right[False] <= 2
 
 
 def test_what_chance_explains_is_no_candidate(client: TestClient) -> None:
