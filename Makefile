@@ -1,7 +1,7 @@
 # make demo    set everything up and show what Roslin does
 # make quick   set everything up and run the fast tests: no browser, cluster, kill or PostgreSQL
 # make test    set everything up and run all tests
-# make sanitize   run the tests of the kernels with sanitizers in the kernels (needs gcc)
+# make sanitize   run the tests of the kernels with sanitizers in the kernels (needs gcc); SANITIZED="FILE ..." for some of them
 # make check   formatting, lint, types, direction of imports
 # make docs    build the documentation as a site
 # make wheels   a wheel for each platform and the source distribution in dist/, checked
@@ -28,7 +28,7 @@ test: .venv/ready-test .venv/ready-docs
 	@.venv/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 40 --durations-min 5
 
 sanitize: .venv/ready-test
-	@tools/sanitize.sh
+	@tools/sanitize.sh $(SANITIZED)
 
 check: .venv/ready-test .venv/ready-docs
 	.venv/bin/ruff format --check .

@@ -1,7 +1,8 @@
 """What all tests share: the real data beside the project, programs that may be missing, markers, and what a skip means.
 
 `make quick` leaves out the tests with a marker (pyproject.toml). Tests that use a browser, PostgreSQL or a cluster are
-marked here, by their fixtures; the others name their marker. Files with marked tests take longest, so they run first.
+marked here, by their fixtures; the others name their marker. The files that take longest run first, so that no worker
+is left with one of them at the end.
 
 With ROSLIN_REQUIRE_ALL set (as .ci/run does) a skipped test is a failed test.
 """
@@ -16,20 +17,47 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+
+from roslin.sandbox import shared_worker
 
 if TYPE_CHECKING:
     from tests.postgresql import Cluster
 
 ROOT = Path(__file__).parents[1]
 
-# The same examples in every run; how long one takes says nothing on a busy computer.
-settings.register_profile("roslin", deadline=None, derandomize=True, database=None, max_examples=50)
+# The same examples in every run; how long one takes, or making it, says nothing on a busy computer.
+settings.register_profile(
+    "roslin",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("roslin")
 
 
 MARKED_BY = {"chromium": "browser", "postgresql": "postgresql", "cluster": "cluster"}
 MARKERS = {*MARKED_BY.values(), "kills", "long"}
+LONGEST = [  # folders and files of more than 20 seconds; other files with marked tests follow, and then the rest
+    "web/test_open_server.py",
+    "browser/test_experiment_page.py",
+    "web/test_reconcile.py",
+    "web/test_shutdown.py",
+    "experiment/test_end_to_end.py",
+    "browser",
+    "benchmark/test_benchmark.py",
+    "distributed/test_same_bytes.py",
+    "web/test_site.py",
+    "notation/test_growth.py",
+    "experiment/test_faults.py",
+    "experiment/test_bots.py",
+    "cli/test_cli.py",
+    "concordances/test_kills.py",
+    "web/test_pasted.py",
+    "test_docs.py",
+]
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
@@ -43,7 +71,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(MARKED_BY[fixture])
         if MARKERS & {mark.name for mark in item.iter_markers()}:
             marked.add(item.path)
-    items.sort(key=lambda item: item.path not in marked)
+    ranks = {ROOT / "tests" / name: rank for rank, name in enumerate(LONGEST)}
+
+    def rank(path: Path) -> int:
+        known = min((ranks[each] for each in (path, *path.parents) if each in ranks), default=len(ranks))
+        return known if known < len(ranks) or path in marked else known + 1
+
+    items.sort(key=lambda item: rank(item.path))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -63,6 +97,12 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROSLIN_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_engraver() -> None:
+    """Verovio takes seconds to start on a busy computer; as long as it answers, that is no fault."""
+    shared_worker().time_limit_seconds = 90.0
 
 
 @pytest.fixture(scope="session")
