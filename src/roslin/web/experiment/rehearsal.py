@@ -48,9 +48,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(folder: Path, log: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def serving(folder: Path, log: Path, *options: str, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """`roslin experiment serve` without a limit of requests: its address and its process. `log` gets its output."""
-    port = free_port()
+    port = port or free_port()
     command = [sys.executable, "-m", "roslin", "experiment", "serve", str(folder), "--port", str(port), "--rate", "0"]
     with log.open("ab") as out:
         process = subprocess.Popen([*command, *options], stdout=out, stderr=out)
