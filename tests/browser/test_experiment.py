@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Dialog,
+    Page,
+    ViewportSize,
+    expect,
+)
 from tests.browser.conftest import wait_for, wait_until
 from tests.browser.experts import Served, kept, ready, said, served
 from tests.browser.pages import keep, serious_complaints
@@ -535,6 +542,21 @@ def test_the_help_of_a_phone_explains_the_stages_and_folds_the_keys(
 
 
 # -- nothing is lost ------------------------------------------------------------------------------------------------
+
+
+def test_a_page_that_was_written_before_a_decision_arrived(plain: Served, visit: Callable[..., BrowserContext]) -> None:
+    """The page before it sent the decision while this one was on its way."""
+    page = plain.enter(visit(), plain.invited())
+    sort(page, 1, "resembles")
+    kept(page)
+    written_before = page.request.get(page.url)
+    sort(page, 2, "resembles")
+    kept(page)
+    page.evaluate("sessionStorage.setItem('roslin.confirmed', Date.now() + 60000)")
+    page.route(page.url, lambda route: route.fulfill(response=written_before))
+    page.reload()
+    ready(page)
+    expect(page.locator("#progress-sorting")).to_have_text("2 of 6")
 
 
 def test_resume_elsewhere_and_after_two_days(plain: Served, visit: Callable[..., BrowserContext]) -> None:

@@ -60,7 +60,7 @@ def test_extras_that_messages_name_exist() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     named = set()
     for path in (ROOT / "src" / "roslin").rglob("*.py"):
-        refusals = r'(?:raise MissingExtraError|needs_extra|refuse_for_extra)\(.*"(\w+)"\)'
+        refusals = r'(?:raise MissingExtraError|needs_extra|refuse_for_extra|library)\(.*"(\w+)"\)'
         named |= set(re.findall(refusals, path.read_text("utf-8")))
     assert {"cluster", "experiment", "ir_measures", "mcp", "parquet", "postgresql", "pyterrier", "web", "zstd"} == named
     assert named <= set(extras)

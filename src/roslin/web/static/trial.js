@@ -82,11 +82,25 @@ async function fetchState() {
   return true;
 }
 
+// When the server last confirmed a decision of this tab. The page that follows may have been written before that.
+const CONFIRMED = "roslin.confirmed";
+
+function isOutdated() {
+  try {
+    return Number(sessionStorage.getItem(CONFIRMED)) >= Math.floor(performance.timeOrigin);
+  } catch {
+    return false;
+  }
+}
+
 const queue = new Queue({
   name: given.queue,
   send: decisions => write(`api/trials/${given.trial}/decisions`, { device: device(), decisions }),
   told: () => { refresh(); noticeOthers(); },
   confirmed: async (batch, answer) => {
+    try {
+      sessionStorage.setItem(CONFIRMED, Date.now());
+    } catch { /* only a page that is asked for at this moment could be outdated */ }
     const others = answer.sequence - sequence - batch.length;
     const isOffer = others === 1 && answer.offered.length > 0 && batch.some(each => each.kind === "chose");
     if (others === 0 || isOffer) {
@@ -324,4 +338,5 @@ function firstView() {
 show(firstView());
 document.documentElement.classList.add("ready");
 queue.pump();
+if (isOutdated()) fetchState();
 if (given.is_finished && given.trial === 0) review.finish();
