@@ -86,6 +86,11 @@ def test_how_it_was_understood_is_told(text: str, lines: list[str]) -> None:
         read_query(text, strict=True)
 
 
+@pytest.mark.parametrize("length", range(3999, 4004))
+def test_a_long_text_may_end_within_a_number(length: int) -> None:
+    assert looks_like_names(("60 62 " * 1000)[:length].encode())
+
+
 def test_where_nothing_can_be_meant_otherwise_no_more_is_told() -> None:
     assert len(read_query("f#4 g4 b4").deviations) == 1
     assert len(read_query("do4 re4 si4").deviations) == 1

@@ -105,7 +105,8 @@ def test_what_people_have_is_read_and_told(text: str, pitches: list[int], lines:
         ("Sol majeur", "not music; expected notes, such as c c g g a a g; found 'Sol majeur'"),
         ("so lala", "not music"),
         ("Ah! vous dirai-je, maman", "not music"),
-        ("1 2 3", "no notes"),
+        ("1 2 3", "no notes; expected MIDI numbers from 21 to 108; found '1 2 3'"),
+        ("60 -1 62", "expected MIDI numbers from 21 to 108"),
         ("ZZ\n4ZZ", "1, column 1: no notes"),
     ],
 )

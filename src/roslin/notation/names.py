@@ -73,6 +73,7 @@ _ONE_NAME = rf"[^,\s]+(?:\s+(?:{_SHARP_WORDS}|{_FLAT_WORDS}))?"
 _LIST = re.compile(rf"\s*{_ONE_NAME}(?:,\s+{_ONE_NAME})+,?\s*", re.IGNORECASE)
 _ACCIDENTALS = str.maketrans({"♯": "#", "♭": "b"})
 _NUMBER = re.compile(r"[0-9]+")
+_LAST_NUMBER = re.compile(r"(?<![^\s,;|\-])[0-9]+$")
 _NUMBERS = re.compile(r"\s*[0-9]+(?:[\s,;|\-]+[0-9]+)+[\s,;|]*")
 _OF_A_PIANO = range(21, 109)  # MIDI numbers
 _TWELVE = ("c", "c#", "d", "eb", "e", "f", "f#", "g", "g#", "a", "bb", "b")
@@ -140,8 +141,9 @@ def looks_like_names(head: bytes) -> bool:
     >>> [looks_like_names(text) for text in (b"60 62 64", b"60, 62, 64", b"1 2 3", b"60 62")]
     [True, True, False, False]
     """
-    found = _scanned(head.decode(errors="replace"))
-    others = found.others[:-1] if len(head) >= _LONG_HEAD else found.others  # its end may be within a word
+    text, is_cut = head.decode(errors="replace"), len(head) >= _LONG_HEAD
+    found = _scanned(_LAST_NUMBER.sub("", text) if is_cut else text)
+    others = found.others[:-1] if is_cut else found.others  # its end may be within a word
     are_words = all(name.is_syllable and not name.word.isdigit() for name in found.names)
     least = _LEAST_SYLLABLES if are_words else _LEAST_NOTES
     if len(found.names) < least or others:

@@ -42,6 +42,7 @@ _LEAST_TIED = 3  # fewer notes are no evidence
 _OCTAVES_FROM = 10  # results
 _KINDS = {"names": N_("note names with octaves"), "abc": N_("ABC with lengths"), "pae": "Plaine & Easie"}
 _WORDS = re.compile(r"[^\W\d_]{2,}(?:[\s'’.,-]+[^\W\d_]+)*[\s.!?]*")  # a title, say
+_NUMBERS = re.compile(r"\s*-?[0-9]+(?:[\s,;]+-?[0-9]+)+\s*")
 _HEADER = re.compile(r"\s*(?:[%@$‡{\[]|03[16]\b|[A-Zm]:)")
 
 
@@ -54,8 +55,11 @@ def read_query(text: str, format: str | None = None, *, strict: bool = False) ->
     data = text.encode(errors="replace")
     # One more than needed, to see whether there are several.
     found = list(islice(records(data, format, strict=strict), 2)) if text.strip() else []
-    if format is None and len(found) == 1 and found[0].melody is None and _WORDS.fullmatch(text):
-        raise refusal("not music", "notes, such as c c g g a a g", repr(shortened(text.strip(), 40)))
+    if format is None and len(found) == 1 and found[0].melody is None:
+        if _WORDS.fullmatch(text):
+            raise refusal("not music", "notes, such as c c g g a a g", repr(shortened(text.strip(), 40)))
+        if not strict and _NUMBERS.fullmatch(text):
+            raise refusal("no notes", "MIDI numbers from 21 to 108", repr(shortened(text.strip(), 40)))
     notation = next((record.melody.notation for record in found if record.melody is not None), "pae")
     if len(found) == 2 and not strict and (format or notation) == "pae":
         found = _of_lines(text) or found
